@@ -18,7 +18,7 @@ NextCommand = NewType("NextCommand", str)
 
 
 class AskedRun(Protocol):
-    """What commands take of a run."""
+    """Attributes of a run that commands need."""
 
     @property
     def plan(self) -> Plan:
@@ -26,7 +26,7 @@ class AskedRun(Protocol):
 
     @property
     def provenance(self) -> Provenance:
-        """What it began with."""
+        """Provenance that it began with."""
 
     @property
     def directory(self) -> Path:
@@ -83,7 +83,7 @@ def run_again(run: AskedRun) -> NextCommand:
 
 
 def plan(run: AskedRun) -> NextCommand:
-    """What would run, and why not."""
+    """Plan of the campaign: what would run, and why not."""
     return _again("plan", run)
 
 
@@ -93,7 +93,7 @@ def campaign_of(run: AskedRun) -> str:
 
 
 def more_blocks(run: AskedRun, blocks: int) -> NextCommand:
-    """The same run with so many more blocks."""
+    """Extension of the run by so many blocks."""
     return command("run", resume=name_of(run), blocks=blocks, checks=run.provenance.asked.checks)
 
 
@@ -103,12 +103,12 @@ def resume(name: str, checks: Iterable[str] = ()) -> NextCommand:
 
 
 def doctor(site: str) -> NextCommand:
-    """What a site lacks."""
+    """Check of what a site lacks."""
     return command("doctor", site=site)
 
 
 def time_is_up(reason: str) -> bool:
-    """Whether a launch failed because its time was up."""
+    """True where a launch failed because its time was up."""
     return "time limit" in reason or "TIMEOUT" in reason
 
 
@@ -128,7 +128,7 @@ def verify(run: AskedRun, name: str) -> NextCommand:
 
 
 def night_status(run: str) -> NextCommand:
-    """How the launches of a night's run ended."""
+    """Status of a night's run: how its launches ended."""
     return command("status", run)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cell of a comparison: an environment against another, with its verdict word.
+"""Cell of a comparison: an environment against another, with its verdict word.
 
 A point is one metric value position (parameters and message size); a curve is the points of one
 process grid and N, or of one construct over its sizes; an overall cell is all points of a check
@@ -45,7 +45,7 @@ Word = Literal[
 
 
 class ComparisonJudgement(msgspec.Struct, frozen=True, gc=False):
-    """What the family of all questions says of one: bounds of the geometric mean of the ratios,
+    """Answer of the family of all questions to one: bounds of the geometric mean of the ratios,
     which hold together at 95 %, 0 and inf where there are none; `p` adjusted alike; `detectable`
     the least ratio found beyond the margin with 80 % power, inf where none is known. `vain`: the
     bounds will still be too wide for any word after the last planned block, but in 5 %.
@@ -76,12 +76,12 @@ class ComparisonJudgement(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def bounded(self) -> bool:
-        """Whether the values varied enough to bound the ratio."""
+        """True where the values varied enough to bound the ratio."""
         return self.high < inf
 
     @property
     def word(self) -> Word:
-        """One interval decides; turning the pair round turns the word round."""
+        """Word by the bounds alone; turning the pair round turns the word round."""
         most, least = LEAST_DIFFERENCE, 1 / LEAST_DIFFERENCE
         if self.low > most:
             return "faster"
@@ -102,7 +102,7 @@ class ComparisonJudgement(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def separated(self) -> bool:
-        """Whether the bounds exclude 1."""
+        """True where the bounds exclude 1."""
         return not self.low <= 1 <= self.high
 
     def inverse(self) -> ComparisonJudgement:
@@ -117,7 +117,7 @@ _FOR_REFERENCE = ("slower", "not faster", "equivalent")
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One cell: `environment` against `reference`. `effect` is None below three common blocks,
+    """Cell: `environment` against `reference`. `effect` is None below three common blocks,
     `judgement` below six.
 
     `points` of `points_planned` went in; `family` is the number of questions judged together, of
@@ -155,7 +155,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.judgement.word
 
     def seen_from(self, environment: str) -> Comparison:
-        """The same cell with `environment` first."""
+        """Cell turned so that `environment` is first."""
         if environment == self.environment:
             return self
         return msgspec.structs.replace(
@@ -187,7 +187,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def dependent(self) -> bool:
-        """Whether neighbouring blocks are more alike than chance allows at 5 %."""
+        """True where neighbouring blocks are more alike than chance allows at 5 %."""
         return self.lag is not None and self.lag > lag_1_limit(self.n)
 
     @property
@@ -223,11 +223,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         if self.dependent:
             text += f"; too sure: neighbouring blocks are alike (correlation {self.lag or 0:.2f})"
         return text
-
-    @property
-    def needed_n(self) -> int:
-        """The least n at which the family's test can resolve anything."""
-        return LEAST_BLOCKS
 
     @property
     def difference(self) -> str:

@@ -9,6 +9,7 @@ from itertools import chain, islice
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from records.run.extensions import in_turn
 from reports.analysis.cells import Comparison, ComparisonJudgement
@@ -66,7 +67,7 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
 def compare_after(
     run: Run, labels: Mapping[str, CheckLabels], blocks: Sequence[int]
 ) -> Comparisons:
-    """What a sequential design finds in its judgements after these blocks.
+    """Comparisons of a sequential design by its judgements after these blocks.
 
     Each is made of the launches up to its block alone, as it was when the run stood there; without
     a judgement nothing has bounds.
@@ -96,12 +97,14 @@ class Judgements:
         stages = in_turn(run.plan).stages
         found, made = answers_after(family.questions, block, self._made, stages, wider)
         self._made.append(made)
-        self._known |= {key: one for key, one in zip(family.keys, found, strict=True) if one}
+        answered = zip(family.keys, found, strict=True)
+        self._known |= {key: bounds for key, bounds in answered if bounds}
 
     def found(self) -> Comparisons:
-        """What is known after the last one."""
+        """Comparisons as known after the last judgement."""
         answered = [self._known.get(key) for key in self._family.keys]
-        return _judged(self._family, answered, self._serial, (*(one.block for one in self._made),))
+        judged = tuple(made.block for made in self._made)
+        return _judged(self._family, answered, self._serial, judged)
 
 
 def _serial(questions: Sequence[Question]) -> Dependence | None:
@@ -115,22 +118,11 @@ def _judged(
     serial: Dependence | None,
     judged: tuple[int, ...] = (),
 ) -> Comparisons:
-    """The cells with their effects, computed together for each n, and what the answers to all
-    questions of the family say of them, if there are any."""
-    questions = family.questions
-    answered = answered or [None] * len(questions)
+    """The cells with their effects and the answers to the family's questions, if there are any."""
+    questions, answered = family.questions, answered or [None] * len(family.questions)
     cells = [*chain(*family.cells.values())]
     first = len(questions) - len(cells)
-    by_n: dict[int, list[int]] = {}
-    for place, cell in enumerate(cells):
-        if cell.n >= LEAST_N:
-            by_n.setdefault(cell.n, []).append(place)
-    effects: dict[int, PairedEffect] = {}
-    lags: dict[int, float] = {}
-    for places in by_n.values():
-        rows = np.stack([questions[first + place].values for place in places])
-        effects.update(zip(places, paired_effects(rows), strict=True))
-        lags.update(zip(places, lag_1(rows).tolist(), strict=True))
+    effects, lags = _effects([question.values for question in questions[first:]])
     adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
     for place, cell in enumerate(cells):
         effect, answer = effects.get(place), answered[first + place]
@@ -145,8 +137,7 @@ def _judged(
         )
     rest = iter(cells)
     checks, curves, points = (_in_order([*islice(rest, len(of))]) for of in family.cells.values())
-    costs = family.costs
-    score = costs.judged(answered, checks) if costs else None
+    score = family.costs.judged(answered, checks) if family.costs else None
     return Comparisons(
         reference=family.names[0] if family.names else "",
         overall=checks,
@@ -157,10 +148,28 @@ def _judged(
         every_pair=family.every_pair,
         unusable=family.unusable,
         dependence=serial,
-        scored=tuple(costs.names) if costs else (),
+        scored=tuple(family.costs.names) if family.costs else (),
         judged=judged,
-        estimates=costs.estimates() if costs and score is None else {},
+        estimates=family.costs.estimates() if family.costs and score is None else {},
     )
+
+
+def _effects(
+    values: Sequence[NDArray[np.float64]],
+) -> tuple[dict[int, PairedEffect], dict[int, float]]:
+    """Effect and correlation of neighbouring blocks of each cell with enough blocks, by its place;
+    those of one n are computed together."""
+    by_n: dict[int, list[int]] = {}
+    for place, row in enumerate(values):
+        if len(row) >= LEAST_N:
+            by_n.setdefault(len(row), []).append(place)
+    effects: dict[int, PairedEffect] = {}
+    lags: dict[int, float] = {}
+    for places in by_n.values():
+        rows = np.stack([values[place] for place in places])
+        effects.update(zip(places, paired_effects(rows), strict=True))
+        lags.update(zip(places, lag_1(rows).tolist(), strict=True))
+    return effects, lags
 
 
 def _in_order(cells: Sequence[Comparison]) -> list[Comparison]:

@@ -49,13 +49,13 @@ class FailureRate(msgspec.Struct, frozen=True, gc=False):
         return clopper_pearson(self.failed, self.launched) if self.launched else None
 
     def unreliable_beside(self, other: FailureRate) -> bool:
-        """Whether it is not to be preferred to `other`: beyond doubt it fails in more than 1 % of
-        its launches, and in more than the share of `other` at hand."""
+        """True where it is not to be preferred to `other`: beyond doubt it fails in more than 1 %
+        of its launches, and in more than the share of `other` at hand."""
         interval = self.interval
         return interval is not None and interval.low > max(BORNE, other.share)
 
     def worse_than(self, other: FailureRate, level: float) -> bool:
-        """Whether it fails more often than `other`, proven at this level, and in more than 1 %."""
+        """True where it fails more often than `other`, proven at `level`, and in more than 1 %."""
         return (
             self.unreliable_beside(other)
             and other.launched > 0

@@ -45,7 +45,7 @@ class Family:
 
     @property
     def keys(self) -> list[Hashable]:
-        """What tells each question from all others, in whichever part of a run it is asked."""
+        """Key that tells each question from all others, in whichever part of a run it is asked."""
         scores = (
             [("score", *pair) for pair in combinations(self.costs.names, 2)] if self.costs else []
         )
@@ -87,7 +87,7 @@ def gather(run: Run, labels: Mapping[str, CheckLabels]) -> Family:
     questions = costs.questions() if costs else []
     cells: dict[Level, list[Comparison]] = {}
     for level, of in asked.items():
-        made = [one for pair in of for one in asking.cells(level, pair)]
+        made = [item for pair in of for item in asking.cells(level, pair)]
         cells[level] = [cell for cell, _ in made]
         questions += [question for _, question in made]
     return Family(names, costs, cells, questions, wrong, every_pair, unusable)
@@ -196,15 +196,16 @@ class _Asking:
             failures=(self._failures.of(first), self._failures.of(second)),
             speed=has_speed(self._register.metrics[pair.metric].unit),
         )
-        kept = 1.0
-        if (
-            self._ranked
-        ):  # the mean share of blocks that no failed launch and none in its place took
-            replaced = [
-                max(self._ranked.get((pair.metric, name, key), 0) for name in names)
-                / len(pair.points[key][0])
-                for key in keys
-            ]
-            kept = max(0.1, 1 - 2 * float(np.mean(replaced)))
         cell = level, pair.check, pair.metric, scope, label
+        kept = self._kept(pair, keys) if self._ranked else 1.0
         return comparison, Question(blocks, values, kept, level in self._declared, cell)
+
+    def _kept(self, pair: _Pair, keys: Sequence[PointKey]) -> float:
+        """Mean share of blocks that no failed launch and none in its place took."""
+        names = pair.environment, pair.reference
+        replaced = [
+            max(self._ranked.get((pair.metric, name, key), 0) for name in names)
+            / len(pair.points[key][0])
+            for key in keys
+        ]
+        return max(0.1, 1 - 2 * float(np.mean(replaced)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether launches that ran side by side in one allocation were slower for it.
+"""Test whether launches that ran side by side in one allocation were slower for it.
 
 The seed draws some launches to run alone that could share the allocation. Each launch counts
 once: by the mean, over its points, of the logarithm of its check's deciding metric.
@@ -36,22 +36,21 @@ class Neighbours:
 
     @property
     def mattered(self) -> bool:
-        """Whether they were worse, or better, beyond chance."""
+        """True where they were worse, or better, beyond chance."""
         return self.worse is not None and self.worse.p < ALPHA
 
     def told(self) -> str:
-        """One sentence with number and interval, or why it cannot be tested."""
+        """Sentence with number and interval, or why it cannot be tested."""
         if self.worse is None:
             return f"Whether neighbours mattered cannot be tested: {self.why}."
         n, drawn = self.worse.n, "drawn to run " * (self.ran_beside < self.worse.n)
         alone = count_text(self.worse.others, "launch")
-        said = "Neighbours mattered" if self.mattered else "No effect of neighbours was resolved"
-        rest = "; as they were drawn by the seed, no environment gains by it" * self.mattered
-        beside = f"{n} {drawn}beside others{f', of which {self.ran_beside} did' * bool(drawn)}"
+        head = "Neighbours mattered" if self.mattered else "No effect of neighbours was resolved"
+        did = f", of which {self.ran_beside} did" if drawn else ""
+        rest = "" if self.drawn else "; which ran alone was not drawn"
         return (
-            f"{said}: launches {drawn}beside others were {self.percent()} than the same cases"
-            f" alone ({self._interval()}, n = {alone} alone, {beside})"
-            f"{rest if self.drawn else '; which ran alone was not drawn'}."
+            f"{head}: launches {drawn}beside others were {self.percent()} than the same cases alone"
+            f" ({self._interval()}, n = {alone} alone, {n} {drawn}beside others{did}){rest}."
         )
 
     def percent(self) -> str:
@@ -74,7 +73,7 @@ def _percent(shift: float) -> float:
 
 @lru_cache(maxsize=2)
 def neighbours_of(analysis: Analysis) -> Neighbours | None:
-    """What a run tells of neighbours; None where launches had jobs of their own."""
+    """Effect of neighbours in a run; None where launches had jobs of their own."""
     run = analysis.run
     good = run.launches.part(run.launches.counted & run.launches.of_status("ok"))
     if not run.provenance.site.in_one_job or not len(good):

@@ -32,7 +32,7 @@ Place = tuple[int, int]
 
 @dataclass
 class Printed:
-    """What the good launches of one case printed: the texts of each number, and how many those
+    """Output of the good launches of a case: the texts of each number, and how many those
     launches are."""
 
     case: PlannedCase
@@ -41,7 +41,7 @@ class Printed:
 
     @property
     def is_original(self) -> bool:
-        """Whether the program was the original."""
+        """True where the program was the original."""
         return bool(self.case.params.get("implementation", "assay") == "milc")
 
 
@@ -84,6 +84,6 @@ def beside_originals(analysis: Analysis) -> list[tuple[Printed, Printed | None]]
 
 
 def _problem(case: PlannedCase) -> tuple[str, int, str]:
-    """What ours and the original must have in common."""
+    """Parameters that ours and the original must have in common."""
     asked = {name: value for name, value in case.params.items() if name not in _NO_PROBLEM}
     return json.dumps(asked, sort_keys=True), case.ranks, case.environment

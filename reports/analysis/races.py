@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sequential design goes on for: races between environments, and what is open in them.
+"""Races between environments that a sequential design goes on for, and what is open in them.
 
 A race is the overall score, a check, a curve or a point, as the campaign asks. It is for the best
 place: who is slower than another in it has lost it, and how much slower is no question any more. A
@@ -61,7 +61,7 @@ class Race:
 
 
 def known(judged: ComparisonJudgement | None) -> bool:
-    """Whether more blocks would tell nothing that counts."""
+    """True where more blocks would tell nothing that counts."""
     if judged is None or judged.word == "not resolved":
         return False
     if judged.word in ("faster", "slower", "equivalent"):
@@ -106,7 +106,7 @@ def races(found: Comparisons, until: Sequence[str]) -> list[Race]:
 
 @dataclass(frozen=True)
 class OpenQuestions:
-    """What a judgement comes to: open questions in words, and by environment the checks whose
+    """Outcome of a judgement: open questions in words, and by environment the checks whose
     launches bear on them. `vain`: of some, the last block would not tell; nothing goes on for
     these."""
 
@@ -127,7 +127,7 @@ NOTHING_IN_COMMON = "no two environments have valid launches in common"
 
 
 def outcome(run: Run, found: Comparisons, *, beyond: bool = False) -> OpenQuestions:
-    """What is open in a sequential design, and what has to go on for it.
+    """Questions open in a sequential design, and what has to go on for them.
 
     A launch is made only while a question that it bears on is open, its check's or that of the
     overall cost, and the last block may tell; `beyond`: of blocks beyond the last planned one, for

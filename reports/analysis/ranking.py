@@ -32,7 +32,7 @@ class Pair:
 
     @property
     def separated(self) -> bool:
-        """Whether the bounds, which hold together with all others, exclude 1."""
+        """True where the bounds, which hold together with all others, exclude 1."""
         return self.judgement is not None and self.judgement.separated
 
     @property
@@ -42,7 +42,7 @@ class Pair:
         return pair if self.effect.ratio < 1 else pair[::-1]
 
     def seen_from(self, second: str) -> Pair:
-        """The same pair with `second` as what is divided by."""
+        """Pair turned so that `second` is what is divided by."""
         if second == self.second:
             return self
         judged = self.judgement and self.judgement.inverse()

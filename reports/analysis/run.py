@@ -11,7 +11,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from records.flags import BEYOND_LIMIT, DISTURBED, INVALID_ON_PURPOSE, OVERSUBSCRIBED, UNPROVEN
+from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED
 from records.metric import Register
 from records.run.plan import PlannedCase
 from records.run.record import Status
@@ -31,7 +31,7 @@ _MANY_ROWS = 200_000
 
 
 class Row(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One (case, metric, point) with its statistics in SI unit `unit`; `flags` stay with it."""
+    """Values of a (case, metric, point) with statistics in SI unit `unit`; `flags` stay with it."""
 
     series: Series
     unit: str
@@ -74,7 +74,7 @@ class Analysis:
 
     @property
     def complete(self) -> bool:
-        """Whether every planned launch has its record."""
+        """True where every planned launch has its record."""
         return not self.holes
 
     @cached_property
@@ -85,7 +85,7 @@ class Analysis:
 
     @cached_property
     def replaced(self) -> int:
-        """How many launches a later attempt replaced."""
+        """Number of launches that a later attempt replaced."""
         return int((~self.run.launches.counted).sum())
 
     def flagged(self, flag: str) -> int:
@@ -97,16 +97,6 @@ class Analysis:
     def oversubscribed(self) -> int:
         """Counted ok launches whose busy ranks shared cores."""
         return self.flagged(OVERSUBSCRIBED)
-
-    @property
-    def disturbed(self) -> int:
-        """Counted ok launches of whose cores other programs had much."""
-        return self.flagged(DISTURBED)
-
-    @property
-    def unproven(self) -> int:
-        """Counted ok launches without evidence of where they ran."""
-        return self.flagged(UNPROVEN)
 
     @property
     def on_purpose(self) -> int:
@@ -133,7 +123,7 @@ class Analysis:
         return [row for name in metrics or found for row in found.get(name, ())]
 
     def deciding_metric(self, check: str) -> str:
-        """What a check is read by: its deciding metric, the one it shows, or the first it has."""
+        """Metric that a check is read by: the deciding one, the shown one, or the first it has."""
         known = self.register.checks.get(check)
         wanted = (known.deciding, known.shown) if known else ()
         metrics = self.register.metrics

@@ -11,7 +11,7 @@ score to the reference's, paired by block.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -29,6 +29,9 @@ from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import JointBounds, Question
 from reports.statistics.serial import lag_1
 from reports.statistics.signed_rank import LEAST_N, friedman_p, paired_effects
+
+#: All points of a check's deciding metrics in an environment.
+_Points = dict[tuple[str, PointKey], Series]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ class Costs:
             self.by_check,
             {share.check: share.weight for share in self.shares},
             [item.environment for item in places if item.best == 1],
-            [(one.check, *one.ahead) for one in checks if one.ahead],
+            [(cell.check, *cell.ahead) for cell in checks if cell.ahead],
         )
         return OverallScore(
             self.names[0],
@@ -169,7 +172,7 @@ def weighted_costs(
     wrong: frozenset[tuple[str, str]],
     failures: Failures,
 ) -> Costs | None:
-    """What each environment costs in each block; None where fewer than two have what it takes.
+    """Cost of each environment in each block; None where fewer than two have what it takes.
 
     An environment with wrong records in a weighted check has no score, nor has one without an ok
     launch of a weighted check or of a case of it. A launch that is missing costs its cell: it has
@@ -182,37 +185,19 @@ def weighted_costs(
     points = {
         (check, name): _series_of(table, check, name) for check in checks for name in environments
     }
-    excluded = []
-    for name in environments:
-        for why, bad in (
-            ("wrong answers in", [check for check in checks if (check, name) in wrong]),
-            ("no valid launch of", [check for check in checks if not points[check, name]]),
-            (
-                "every launch of a case failed in",
-                [check for check in checks if (check, name) in failures.hopeless],
-            ),
-        ):
-            if bad:
-                excluded.append((name, f"{why} {', '.join(bad)}"))
-                break
+    lacking = {
+        "wrong answers in": wrong,
+        "no valid launch of": {pair for pair, series in points.items() if not series},
+        "every launch of a case failed in": failures.hopeless,
+    }
+    excluded = _excluded(environments, checks, lacking)
     scored = [name for name in environments if name not in dict(excluded)]
     if len(scored) < 2 or not checks:
         return None
-    blocks = max((int(series.blocks[-1]) for series in run.series), default=0)
-    total: Matrix = np.zeros((len(scored), max(blocks, run.plan.blocks)))
-    present, shares, by_check = np.zeros_like(total), [], {}
-    for check, weight in checks.items():
-        found = [points[check, name] for name in scored]
-        cost, known, used, planned = _relative_cost(run.plan.register, found, total.shape[1])
-        by_check[check] = cost
-        total, present = total + weight * cost, present + weight * known
-        shares.append(CheckShare(check, weight, used, planned))
-    for row, name in enumerate(scored if run.interims else ()):
-        total[row, min(run.asked[name, check] for check in checks) :] = np.nan
-    whole = sum(checks.values())
+    total, by_check, shares = _weighted(run, checks, scored, points)
     return Costs(
         scored,
-        np.asarray(np.where(2 * present >= whole, total / whole, np.nan), dtype=np.float64),
+        total,
         by_check,
         bool(run.plan.weights),
         shares,
@@ -222,11 +207,46 @@ def weighted_costs(
     )
 
 
-_Points = dict[tuple[str, PointKey], Series]
+def _weighted(
+    run: Run,
+    checks: Mapping[str, float],
+    names: Sequence[str],
+    points: Mapping[tuple[str, str], _Points],
+) -> tuple[Matrix, dict[str, Matrix], list[CheckShare]]:
+    """Costs of the environments by block, over all checks and of each, and the checks' shares."""
+    blocks = max((int(series.blocks[-1]) for series in run.series), default=0)
+    total: Matrix = np.zeros((len(names), max(blocks, run.plan.blocks)))
+    present, shares, by_check = np.zeros_like(total), [], {}
+    for check, weight in checks.items():
+        found = [points[check, name] for name in names]
+        cost, known, used, planned = _relative_cost(run.plan.register, found, total.shape[1])
+        by_check[check] = cost
+        total, present = total + weight * cost, present + weight * known
+        shares.append(CheckShare(check, weight, used, planned))
+    for row, name in enumerate(names if run.interims else ()):
+        total[row, min(run.asked[name, check] for check in checks) :] = np.nan
+    whole = sum(checks.values())
+    counted = np.where(2 * present >= whole, total / whole, np.nan)
+    return np.asarray(counted, dtype=np.float64), by_check, shares
+
+
+def _excluded(
+    environments: Sequence[str],
+    checks: Collection[str],
+    lacking: Mapping[str, Collection[tuple[str, str]]],
+) -> list[tuple[str, str]]:
+    """Environments without a score, each with its first reason; `lacking` has the (check,
+    environment) of each."""
+    excluded: dict[str, str] = {}
+    for name in environments:
+        for why, pairs in lacking.items():
+            if bad := [check for check in checks if (check, name) in pairs]:
+                excluded.setdefault(name, f"{why} {', '.join(bad)}")
+    return [*excluded.items()]
 
 
 def _series_of(table: Table, check: str, environment: str) -> _Points:
-    """All points of the check's deciding metrics in one environment."""
+    """The check's points in an environment."""
     return {
         (metric, key): series
         for (name, metric), found in table.items()

@@ -45,7 +45,7 @@ def turns(  # noqa: PLR0917
     leaders: Sequence[str],
     proven: Collection[tuple[str, str, str]],
 ) -> tuple[str, list[Turn]]:
-    """Who has the least cost, and for each check the nearest turns below and above its share.
+    """Environment of least cost, and for each check the nearest turns below and above its share.
 
     The best choice has the least cost, more than 3 % below that of all other `leaders`: those of
     which the answer says that each may be the best. It must be proven (check, better, worse) that

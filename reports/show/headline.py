@@ -12,8 +12,7 @@ from reports.analysis.cells import ESTIMAND
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.load.loading import AtKey
 from reports.notation.units import count_text, counts_text, readable_unit, sentence_case
-from reports.show.lines import joined, size_picture
-from reports.show.panel import Picture
+from reports.show.lines import joined
 from reports.show.rows import in_reading_order, row_label, side_by_side, value_cell
 from reports.show.section import side_by_side_table
 from reports.show.tables import Cell, Table, pivot, slug
@@ -97,12 +96,6 @@ def _evenly(items: Sequence[str], most: int) -> list[str]:
     if most == 1:
         return [items[-1]]
     return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
-
-
-def invalid_picture(analysis: Analysis) -> Picture | None:
-    """The apparent bandwidth against message length, next to the link's rate."""
-    title = "Apparent bandwidth of replies sent before the wait"
-    return size_picture(analysis, _apparent(analysis), "picture-invalid", title)
 
 
 def invalid_table(analysis: Analysis) -> Table | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One family of questions over the same blocks: bounds that hold together (max-T, sign flips).
+"""Family of questions over the same blocks: bounds that hold together (max-T, sign flips).
 
 A question is a row of d = ln(A/B) by block. All rows of a block change sign together, so that what
 the rows share (one launch behind many message sizes, one environment behind many pairs) counts
@@ -38,7 +38,7 @@ _MOST_REACH = 100.0
 
 
 class Question(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One row: d by ascending block. `kept` < 1 after winsorising: the share of blocks between the
+    """Row: d by ascending block. `kept` < 1 after winsorising: the share of blocks between the
     two tails that were replaced. It divides the standard error s/√n, and n·kept − 1 are the degrees
     of freedom of s (Yuen's correction). `declared`: a sequential design goes on until it is
     answered. `cell` is shared by the pairs of environments in one place."""
@@ -109,7 +109,7 @@ class Group:
     cells: NDArray[np.int64] | None = None
 
     def until(self, block: int) -> Group:
-        """The same questions without later blocks."""
+        """Questions without later blocks."""
         here = self.blocks <= block
         return replace(self, blocks=self.blocks[here], rows=self.rows[:, here])
 
@@ -129,7 +129,7 @@ class Group:
 
     @cached_property
     def _shared(self) -> tuple[Matrix, NDArray[np.float64]] | None:
-        """What takes rows to the mean of their cells, and by how much freedom grows.
+        """Matrix that takes rows to the mean of their cells, and by how much freedom grows.
 
         The pairs of k environments have (k − 1)(n − 1) degrees of freedom together. Half of a row's
         own variance and half of its cell's have 4/(1 + 3/(k − 1)) times n − 1 degrees by
@@ -240,8 +240,8 @@ def found_again(
 
 @lru_cache(maxsize=256)
 def detectable_at_least_blocks(n: int, questions: int) -> float:
-    """What the least number of blocks finds with about 80 % power among so many questions, in units
-    of the standard deviation that n blocks have; inf where the quantile is too far out."""
+    """Shift that the least number of blocks finds with about 80 % power among so many questions, in
+    units of the standard deviation that n blocks have; inf where the quantile is too far out."""
     freedom = np.array([LEAST_BLOCKS - 1.0])
     reach = -_FLIPS_OVER_BONFERRONI * special.stdtrit(freedom, QUANTILE / questions / 2)
     if not reach[0] < _MOST_REACH:
@@ -292,7 +292,7 @@ def least_p(
 
 
 def _least_p_of_cells(group: Group, signs: Matrix) -> NDArray[np.float64]:
-    """The same for rows that share variances."""
+    """Bounds for rows that share variances."""
     n = len(group.blocks)
     residuals = group.rows - group.rows.mean(axis=1, keepdims=True)
     means = signs @ residuals.T / n

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a count of failures in a time says about the mean time between them, and what it can say.
+"""Mean time between failures by their count in a time, and what such a test can show.
 
 Failures are taken as a Poisson process: N in a time T at a mean m has mean T/m. The test of a
 promise M is then the one of MIL-HDBK-781A, section 5.10 (fixed duration): PASS with at most c
@@ -82,12 +82,12 @@ class Demonstration:
 
     @property
     def decides(self) -> bool:
-        """Whether a PASS shows the promise: the buyer's risk is at most RISK."""
+        """True where a PASS shows the promise: the buyer's risk is at most RISK."""
         return self.buyers_risk <= RISK + 1e-9
 
     @property
     def sentence(self) -> str:
-        """What the test can show, for the plan and for the document; said before the test."""
+        """Power of the test, for the plan and for the document; said before the test."""
         begin = f"{_days(self.length_s)} with an MTBI of {self.promised_s / 3600:g} h is"
         begin += f" {self.length:.2f} MTBI long"
         allowed = f"{self.allowed} failure{'' if self.allowed == 1 else 's'} allowed"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether blocks are independent of each other: correlation of neighbours in time."""
+"""Independence of blocks: correlation of neighbours in time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lag_1(rows: Matrix) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=256)
 def lag_1_limit(n: int) -> float:
-    """What one row of n independent blocks exceeds with 5 %: (−1 + 1.645·√(n − 2))/(n − 1)
+    """Limit that a row of n independent blocks exceeds with 5 %: (−1 + 1.645·√(n − 2))/(n − 1)
     [Anderson, Annals of Mathematical Statistics 13 (1942) 1]. Least n: 3."""
     return float((-1 + 1.645 * np.sqrt(n - 2)) / (n - 1))
 
@@ -42,7 +42,7 @@ class Dependence:
 
     @property
     def found(self) -> bool:
-        """Whether it is above what chance allows at 5 %."""
+        """True where it is above what chance allows at 5 %."""
         return self.p <= 0.05
 
     @property

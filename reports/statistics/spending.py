@@ -152,6 +152,6 @@ def _weighted(questions: Sequence[Question]) -> list[Group]:
 
 
 def _tested(groups: Sequence[Group], after: int, until: int) -> list[Group]:
-    """Those with a value between two judgements, without what came later."""
+    """Questions with a value between two judgements, without what came later."""
     new = [group for group in groups if ((group.blocks > after) & (group.blocks <= until)).any()]
     return [here for group in new if len((here := group.until(until)).blocks) >= LEAST_BLOCKS]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from records.flags import DISTURBED, INVALID_ON_PURPOSE, OVERSUBSCRIBED, UNPROVEN
+from records.flags import DISTURBED, INVALID_ON_PURPOSE, UNPROVEN
 from records.plugins import hooks
 from records.text.reasons import grouped
 from reports import commands
@@ -175,7 +175,7 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
     if unproven := analysis.flagged(UNPROVEN):
         text = f"where {unproven} of {good} launches ran, but by Slurm's statement"
         yield Sentence(text, "#launches", "open")
-    if shared := analysis.flagged(OVERSUBSCRIBED):
+    if shared := analysis.oversubscribed:
         text = f"the speed of a real cluster: {shared} of {good} launches shared cores"
         yield Sentence(text, "#launches", "bad")
     elif run.provenance.site.virtual:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, UnsetType, to_builtins
 
-from records.flags import OVERSUBSCRIBED
 from records.forms import Form, Part, key
 from reports.analysis.cells import Comparison
 from reports.analysis.compare import Comparisons
@@ -121,8 +120,8 @@ class ChoicePart(Part):
     points: Annotated[list[CellPart], key("Comparisons at each point.")]
 
 
-class VerdictsForm(Form, kw_only=True):
-    """verdicts.json: the verdicts of a run."""
+class _OfRun(Form, kw_only=True):
+    """Keys that both forms of a run's result have."""
 
     schema: Annotated[int, key("The version of this form.")] = 2
     run_id: Annotated[str, key("The run's id.")]
@@ -131,22 +130,20 @@ class VerdictsForm(Form, kw_only=True):
     complete: Annotated[bool, key("Whether every planned launch has its record.")]
     launches: Annotated[LaunchesPart, key("Launches by how they ended.")]
     answer: Annotated[AnswerPart, key("The answer.")]
+
+
+class VerdictsForm(_OfRun, kw_only=True):
+    """verdicts.json: the verdicts of a run."""
+
     warnings: Annotated[list[str], key("What to beware of.")]
     summary: Annotated[list[str], key("The summary's sentences.")]
     choice: Annotated[ChoicePart, key("Environments against each other.")]
 
 
-class ReportForm(Form, kw_only=True):
+class ReportForm(_OfRun, kw_only=True):
     """`assay report`: the answer of a run, and where its report is."""
 
-    schema: Annotated[int, key("The version of this form.")] = 2
-    run_id: Annotated[str, key("The run's id.")]
     run: Annotated[str, key("The run directory.")]
-    campaign: Annotated[str, key("The campaign.")]
-    site: Annotated[str, key("The site.")]
-    complete: Annotated[bool, key("Whether every planned launch has its record.")]
-    launches: Annotated[dict[str, int], key("Launches by how they ended, zeros too.")]
-    answer: Annotated[AnswerPart, key("The answer.")]
     reference: Annotated[str, key("The environment that costs are over.")]
     ranking: Annotated[
         list[Standing],
@@ -159,17 +156,32 @@ class ReportForm(Form, kw_only=True):
     ]
 
 
+def _of_run(analysis: Analysis, answer: Answer) -> dict[str, Any]:
+    """The keys of both forms."""
+    run, counts = analysis.run, analysis.counts
+    launches = LaunchesPart(
+        **{status: counts[status] for status in STATUSES},
+        wrong_on_purpose=analysis.on_purpose,
+        not_run=len(analysis.holes),
+        replaced=analysis.replaced,
+        oversubscribed=analysis.oversubscribed,
+    )
+    return {
+        "run_id": run.run_id,
+        "campaign": run.plan.campaign,
+        "site": run.plan.site,
+        "complete": analysis.complete,
+        "launches": launches,
+        "answer": answer.part,
+    }
+
+
 def report_form(analysis: Analysis, files: Mapping[str, str]) -> ReportForm:
     """The answer of a run, its ranking, who leads, and the files of its report by format."""
-    run, found = analysis.run, analysis.comparisons
+    found = analysis.comparisons
     return ReportForm(
-        run_id=run.run_id,
-        run=str(run.directory),
-        campaign=run.plan.campaign,
-        site=run.plan.site,
-        complete=analysis.complete,
-        launches={status: analysis.counts[status] for status in STATUSES},
-        answer=answer_of(analysis).part,
+        **_of_run(analysis, answer_of(analysis)),
+        run=str(analysis.run.directory),
         reference=found.reference,
         ranking=found.score.standings if found.score else [],
         leaders=leaders(found),
@@ -181,23 +193,11 @@ def verdicts_form(
     analysis: Analysis, answer: Answer, warnings: Sequence[str], summary: Sequence[str]
 ) -> VerdictsForm:
     """verdicts.json without the comparisons of single points, which end it."""
-    run, counts = analysis.run, analysis.counts
     return VerdictsForm(
-        run_id=run.run_id,
-        campaign=run.plan.campaign,
-        site=run.plan.site,
-        complete=analysis.complete,
-        launches=LaunchesPart(
-            **{status: counts[status] for status in STATUSES},
-            wrong_on_purpose=analysis.on_purpose,
-            not_run=len(analysis.holes),
-            replaced=analysis.replaced,
-            oversubscribed=analysis.flagged(OVERSUBSCRIBED),
-        ),
-        answer=answer.part,
+        **_of_run(analysis, answer),
         warnings=[*warnings],
         summary=[*summary],
-        choice=_choice(run, analysis.comparisons),
+        choice=_choice(analysis.run, analysis.comparisons),
     )
 
 
@@ -243,7 +243,7 @@ def _score(score: OverallScore) -> ScorePart:
 
 
 def cell_part(cell: Comparison) -> CellPart:
-    """One comparison. Made without `filled`: there may be 100,000 of them."""
+    """Comparison as a part; not by `filled`: there may be 100,000 of them."""
     effect, judgement = cell.effect, cell.judgement
     first, second = cell.failures
     part = CellPart(

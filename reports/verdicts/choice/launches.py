@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches as tables: by status, those that are not ok, holes, and the evidence of each case."""
+"""Launches as tables: those that are not ok, by reason, holes, and the evidence of each case."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 
 from records.flags import INVALID_ON_PURPOSE
 from records.run.belonging import checksum_of, raw_paths
 from records.run.plan import PlannedCase
-from reports.analysis.run import STATUSES, Analysis, Hole
+from reports.analysis.run import Analysis, Hole
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.notation.units import count_text, fixed, moment_text
@@ -26,38 +24,6 @@ MOST_REASON = 600
 _OUTPUT = "raw output, SHA-256"
 #: Reasons that are listed one by one.
 MOST_REASONS = 6
-
-
-def status_table(analysis: Analysis) -> Table:
-    """Launches by check, environment and status, with those still missing."""
-    cases = analysis.run.plan.cases
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    for case in cases:
-        counts.setdefault((case.check, case.environment), Counter())
-    for (place, status, flags), count in analysis.run.tally.items():
-        kind = "on purpose" if INVALID_ON_PURPOSE in flags else status
-        counts[cases[place].check, cases[place].environment][kind] += count
-    for hole in analysis.holes:
-        counts[hole.case.check, hole.case.environment]["missing"] += 1
-    kinds = [*STATUSES, "on purpose", "missing"]
-    titles = {"on purpose": "wrong on purpose", "missing": "not run"}
-
-    def numbers(lines: list[tuple[tuple[str, str], Counter[str]]]) -> list[str]:
-        found = lines[0][1]
-        return [fixed(found[kind], 0) if found[kind] else "·" for kind in kinds]
-
-    table = pivot(
-        sorted(counts.items(), key=lambda item: item[0][0]),
-        [
-            ("check", lambda line: analysis.register.check_title(line[0][0])),
-            ("environment", lambda line: Cell(line[0][1], environment=line[0][1])),
-        ],
-        [([titles.get(kind, kind) for kind in kinds], numbers)],
-        anchor="table-launches",
-        title="Launches by status",
-        group=1,
-    )
-    return table or Table("table-launches", "Launches by status", [], [])
 
 
 def bad_launches_table(
@@ -195,4 +161,4 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
             folded=True,
         )
 
-    return [section(*one) for one in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES])]
+    return [section(*item) for item in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who leads each check, and the message lengths at which the winner changes."""
+"""Leaders of the checks, and the message lengths at which the winner changes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Leader(Part):
     interval: Annotated[
         Ends, key("Interval of the advantage, by itself.", "this pair alone", _ratios, numeric=True)
     ]
-    level: Annotated[float, key("Level of the interval.", "level", units.level_text, numeric=True)]
+    level: Annotated[float, key("Level of the interval.")]
     unranked: Annotated[tuple[str, ...], key("Environments left out for wrong answers.")]
     failing: Annotated[tuple[str, ...], key("Environments that cannot lead: they fail more often.")]
 
@@ -118,7 +118,7 @@ def _leader(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> L
 def leaders_table(
     rows: Sequence[Leader], metric_title: Callable[[str], str], anchor: str = "leaders"
 ) -> Table | None:
-    """Who leads, with the bounds that decide; of too few blocks for any the intervals of each pair
+    """Leaders with the bounds that decide; of too few blocks for any the intervals of each pair
     alone. Of several figures of a check each is named."""
     figures = Counter(row.scope for row in rows)
     named = [
@@ -127,16 +127,11 @@ def leaders_table(
         else row
         for row in rows
     ]
-    ends = ["bounds"] if any(row.bounds for row in rows) else ["interval", "level"]
-    names = "scope", "best", "runner_up", "advantage", *ends, "verdict"
-    why = {"wrong answers": "unranked", "failed launches": "failing"}
-    left_out = {
-        f"{name} ({reason})"
-        for reason, field in why.items()
-        for row in rows
-        for name in getattr(row, field)
-    }
+    ends = "bounds" if any(row.bounds for row in rows) else "interval"
+    left_out = {f"{name} (wrong answers)" for row in rows for name in row.unranked}
+    left_out |= {f"{name} (failed launches)" for row in rows for name in row.failing}
     note = f"Cannot lead: {', '.join(sorted(left_out))}." if left_out else ""
+    names = "scope", "best", "runner_up", "advantage", ends, "verdict"
     return table_of(named, *names, anchor=anchor, title="Who leads", note=note)
 
 

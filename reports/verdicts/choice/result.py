@@ -93,14 +93,14 @@ def choice_result(
 ) -> Result[VerdictsForm]:
     """A run as a result. `parts`: what each check shows; `links` lead to raw output, and learn of
     the pages that they need; `further`: sections of plugins, after the choice."""
-    run, answer, said = analysis.run, answer_of(analysis), [*remarks(analysis)]
+    run, answer, notes = analysis.run, answer_of(analysis), [*remarks(analysis)]
     harness = run.provenance.harness
     commit = f" ({harness.git_commit[:12]})" if harness.git_commit else ""
     counts = ", ".join(
         f"{count} {status}" for status in STATUSES if (count := analysis.counts[status])
     )
-    summary = [answer.sentence, *answer.details, *(remark.text for remark in said)]
-    first: list[Block] = [*_overview(analysis), *said, facts(analysis)]
+    summary = [answer.sentence, *answer.details, *(note.text for note in notes)]
+    first: list[Block] = [*_overview(analysis), *notes, facts(analysis)]
     on_terminal = [_score_table(analysis), _leaders_table(analysis)]
     return Result(
         kicker=f"{run.plan.campaign} on {run.plan.site}, run {run.run_id}: {counts or 'no record'}",
@@ -284,14 +284,10 @@ def _without_figures(run: Run, check: str) -> Sentence:
 
 
 def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
-    """How the launches ended, and each that is not ok."""
+    """Launches by how they ended, and each that is not ok."""
     yield listings.reasons_table(analysis, links)
-    rest = [
-        listings.bad_launches_table(analysis, links),
-        listings.holes_table(analysis),
-        listings.status_table(analysis),
-    ]
-    title = "Every launch that is not ok, and counts by check"
+    rest = [listings.bad_launches_table(analysis, links), listings.holes_table(analysis)]
+    title = "Every launch that is not ok"
     yield _movable("launches-more", title, "launches", rest)
 
 

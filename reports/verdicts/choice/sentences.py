@@ -19,7 +19,7 @@ _MOST_OPEN = 3
 
 
 def remarks(analysis: Analysis) -> Iterator[Sentence]:
-    """Whether the run is finished, how far a sequential design has come, what is not known."""
+    """Remarks: the run is not finished, the state of a sequential design, what is not known."""
     if not analysis.complete:
         done = count_text(len(analysis.run.launches) - analysis.replaced, "launch")
         text = (
@@ -33,7 +33,7 @@ def remarks(analysis: Analysis) -> Iterator[Sentence]:
 
 
 def _sequential(run: Run, found: Comparisons) -> Iterator[Sentence]:
-    """How far a sequential design has come, and whether its judgements are those of today."""
+    """State of a sequential design; judgements that are not those of today."""
     if run.plan.sequential is None or len(run.plan.environments) == 1:
         return
     if not run.interims:
@@ -57,7 +57,7 @@ def _sequential(run: Run, found: Comparisons) -> Iterator[Sentence]:
 
 
 def facts(analysis: Analysis) -> Facts:
-    """What was planned, what of the campaign, where and when it ran, and how launches ended."""
+    """Facts: where and when it ran, what was planned, what of the campaign, ends of launches."""
     run, site = analysis.run, analysis.run.provenance.site
     kind = {True: " (a virtual cluster on one machine)", False: " (a real machine)", None: ""}
     nodes = f", {count_text(len(run.nodes), 'node')}" if run.nodes else ""
@@ -78,7 +78,7 @@ def facts(analysis: Analysis) -> Facts:
 
 
 def launches_text(analysis: Analysis) -> str:
-    """How many launches ended how: "20 ok, 1 failed"; what did not occur is omitted."""
+    """Number of launches by end: "20 ok, 1 failed"; what did not occur is omitted."""
     counts, on_purpose = analysis.counts, analysis.on_purpose
     ended = {
         "ok": counts["ok"],

@@ -22,9 +22,9 @@ from reports.statistics.signed_rank import PairedEffect
 from reports.verdicts.choice.leader import carried_by
 from reports.verdicts.choice.leaders import crossovers
 
-#: Headings of the bounds that decide, and of the interval that does not.
-_BOUNDS = "bounds that decide", "this pair alone", "level"
-_EFFECT: list[Heading] = numeric("advantage", _BOUNDS[0], "p", *_BOUNDS[1:], "lag 1")
+_EFFECT: list[Heading] = numeric(
+    *("advantage", "bounds that decide", "p", "this pair alone", "level", "lag 1")
+)
 #: Open questions of one judgement that the table names.
 MOST_OPEN = 6
 _ENDED = {
@@ -47,30 +47,28 @@ def score_table(
     a score last with the reason."""
     first = score.standings[0].environment
     bounded = any(item.bounds for item in score.standings)
+    levels = [item.level for item in score.standings if item.level]
+    ends = "bounds that decide" if bounded else f"{units.level_text(min(levels))} of a pair alone"
 
     def cells(item: Standing | tuple[str, str]) -> list[str | Cell]:
         if not isinstance(item, Standing):
             name, why = item
-            dashes = ["–"] * (2 if bounded else 3)
             why_not = Cell(why, href="#launches", tone="bad")
-            return ["", name_cell(name, ["not ranked"]), *dashes, "", why_not]
-        name, ends = item.environment, item.bounds if bounded else item.interval
+            return ["", name_cell(name, ["not ranked"]), "–", "–", "", why_not]
+        name, interval = item.environment, item.bounds if bounded else item.interval
         pair = score.pair(name, first) if name != first else None
         more = [units.signed_percent(pair.effect.ratio), carried_by(pair, register)] if pair else []
-        level = units.level_text(item.level) if item.level else "–"
         return [
             item.places,
             name_cell(name, [devices[name]] if name in devices else []),
             Cell(units.fixed(item.cost, 3), title=f"{item.cost:.6g}"),
-            between(*ends, 3) if ends else "–",
-            *([] if bounded else [level]),
+            between(*interval, 3) if interval else "–",
             ", ".join(filter(None, more)),
             _remark(item, score.reference),
         ]
 
-    ends = _BOUNDS[:1] if bounded else _BOUNDS[1:]
     lines: list[Standing | tuple[str, str]] = [*score.standings, *score.excluded]
-    headings: list[Heading] = [*numeric("place"), "environment", *numeric("cost", *ends)]
+    headings: list[Heading] = [*numeric("place"), "environment", *numeric("cost", ends)]
     return pivot(
         lines,
         [([*headings, f"over {first}", "remark"], cells)],
