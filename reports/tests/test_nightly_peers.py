@@ -24,7 +24,7 @@ from reports.render.terminal import text
 from reports.tests.test_nightly_answer import nights_of
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
-from reports.verdicts.nightly.findings import Verdict
+from reports.verdicts.nightly.forms import Verdict
 from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.peers import peers_of_night

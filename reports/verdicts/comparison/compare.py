@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from itertools import chain
 from math import log
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from records.errors import AssayError
-from records.metric import MetricDefinition
-from records.run.plan import PlannedCase
+from records.forms import Part, key
 from records.run.provenance import EnvironmentAsRun, Provenance, SpackPackage
 from reports.analysis.run import Analysis, Row, analyse
 from reports.load.launches import AtKey
 from reports.load.loading import load_run
+from reports.notation.units import percent, ratios_between, readable_unit, signed_percent
+from reports.notation.values import with_spread
 from reports.show.provenance import provenance_rows
-from reports.show.rows import in_reading_order, row_label
+from reports.show.rows import in_reading_order, name_cell, row_label
+from reports.show.tables import Cell
 from reports.statistics.descriptive import Interval, log_ratio_interval
 from reports.verdicts.comparison.days import Cell as SeriesCell
 from reports.verdicts.comparison.days import DaySpread, cell_of, read_days, two_days_interval
@@ -30,46 +32,86 @@ _EXPECTED_TO_DIFFER = {"run_id", "started_at", "order_seed"}
 
 #: beyond launches: apart by more than launches scatter, and how far days differ is not known.
 Reading = Literal["better", "worse", "beyond launches", "not resolved", "no interval"]
+#: What a reading says in a table, and in which tone.
+_READINGS: dict[Reading, Cell] = {
+    "better": Cell("better", title="this value by itself, at 95 %", tone="good"),
+    "worse": Cell("worse", title="this value by itself, at 95 %", tone="bad"),
+    "beyond launches": Cell("beyond the launches' spread; two days cannot tell", tone="open"),
+    "not resolved": Cell("not resolved"),
+    "no interval": Cell("no interval below n = 2"),
+}
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One thing that differs: the environment, what it is, how it is in A and in B."""
+class DifferencePart(Part):
+    """One thing that differs in provenance, or between builds."""
 
-    environment: str
-    what: str
-    a: str
-    b: str
+    environment: Annotated[str, key("The environment; empty: of the run.", "environment")]
+    what: Annotated[str, key("What it is.", "what")]
+    a: Annotated[str, key("In run A.", "A")]
+    b: Annotated[str, key("In run B.", "B")]
 
 
-@dataclass(frozen=True)
-class MetricChange:
-    """One value in runs A and B: `ratio` is B over A, of geometric means, None below two launches
-    of each; `day` is what is known of days; `reading` speaks of B, this value alone."""
+class SidePart(Part):
+    """One run's values in a comparison."""
 
-    analysis: Analysis
-    label: str
-    case: PlannedCase
-    metric: MetricDefinition
-    a: Row | None
-    b: Row | None
-    ratio: float | None
-    interval: Interval | None
-    day: DaySpread | None
-    reading: Reading
+    n: Annotated[int, key("Launches.")]
+    mean: Annotated[float | None, key("Their mean, in SI base units.")]
+    stddev: Annotated[float | None, key("Their standard deviation.")]
+    unit: Annotated[str, key("The SI unit.")]
 
-    @property
-    def name(self) -> str:
-        """Check, environment, case and metric in words."""
-        of = f"{self.case.check} {self.case.environment}, {self.label}"
-        return f"{of}: {self.analysis.register.metric_title(self.metric.name)}"
 
-    @property
-    def point(self) -> dict[str, Any]:
-        """The point inside the launch."""
-        row = self.a or self.b
-        assert row is not None
-        return dict(row.series.at)
+def _side_cell(side: SidePart) -> Cell:
+    if side.mean is None:
+        return Cell("–", title="no valid launch")
+    unit = readable_unit(side.unit, [side.mean])
+    return Cell(f"{with_spread(side.mean, side.stddev, unit)} {unit.label} (n = {side.n})")
+
+
+def _interval_text(interval: Interval) -> str:
+    return ratios_between(interval.low, interval.high)
+
+
+class MetricChange(Part, kw_only=True):
+    """One value in runs A and B."""
+
+    name: Annotated[str, key("Check, environment, case and metric in words.", "value")]
+    check: Annotated[str, key("The check.")]
+    case_id: Annotated[str, key("The case.")]
+    case: Annotated[str, key("Case and point in words.", "case")]
+    environment: Annotated[str, key("The environment.", "environment", name_cell)]
+    metric: Annotated[str, key("The metric.")]
+    title: Annotated[str, key("The metric in words.", "metric")]
+    unit: Annotated[str, key("Its SI unit.")]
+    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
+    at: Annotated[dict[str, Any], key("The point.")]
+    a: Annotated[SidePart, key("Run A.", "A: mean ± s", _side_cell, numeric=True)]
+    b: Annotated[SidePart, key("Run B.", "B: mean ± s", _side_cell, numeric=True)]
+    ratio: Annotated[
+        float | None,
+        key(
+            "B over A, geometric means; null below two launches each.",
+            "B against A",
+            signed_percent,
+            numeric=True,
+        ),
+    ]
+    interval: Annotated[
+        Interval | None,
+        key(
+            "Of two nights where their spread is known, else Welch.",
+            "95 % interval",
+            _interval_text,
+            numeric=True,
+        ),
+    ]
+    day_spread: Annotated[
+        float | None,
+        key("Spread of days, of logarithms; null: not known.", "days vary", percent, numeric=True),
+    ]
+    nights: Annotated[int, key("Nights behind it.", "nights", numeric=True)]
+    reading: Annotated[
+        Reading, key("What it says of B, this value alone.", "reading", _READINGS.__getitem__)
+    ]
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -87,8 +129,8 @@ class RunComparison:
 
     first: Analysis
     second: Analysis
-    provenance: list[Difference]
-    builds: list[Difference]
+    provenance: list[DifferencePart]
+    builds: list[DifferencePart]
     by_check: dict[str, list[MetricChange]]
     days: Mapping[SeriesCell, DaySpread]
 
@@ -119,11 +161,11 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
         for rows in (provenance_rows(run.provenance) for run in (a, b))
     ]
     provenance = [
-        Difference("", key, *(one.get(key, "not recorded") for one in facts))
-        for key in sorted({*facts[0], *facts[1]})
-        if not belongs_to_builds(key)
-        and key.partition(".")[2] not in _EXPECTED_TO_DIFFER
-        and facts[0].get(key) != facts[1].get(key)
+        DifferencePart("", name, *(known.get(name, "not recorded") for known in facts))
+        for name in sorted({*facts[0], *facts[1]})
+        if not belongs_to_builds(name)
+        and name.partition(".")[2] not in _EXPECTED_TO_DIFFER
+        and facts[0].get(name) != facts[1].get(name)
     ]
     builds = build_differences(a.provenance, b.provenance)
     by_check = {check: _changes((first, second), days, check) for check in first.checks}
@@ -169,17 +211,41 @@ def _change(
     if interval and not interval.low <= 1 <= interval.high:
         gained = (interval.low > 1) == (metric.better == "higher")
         reading = "beyond launches" if day is None else "better" if gained else "worse"
-    label = row_label(analysis, row)
-    return MetricChange(analysis, label, case, metric, a, b, ratio, interval, day, reading)
+    label, title = row_label(analysis, row), analysis.register.metric_title(metric.name)
+    return MetricChange(
+        name=f"{case.check} {case.environment}, {label}: {title}",
+        check=case.check,
+        case_id=case.id,
+        case=label,
+        environment=case.environment,
+        metric=metric.name,
+        title=title,
+        unit=metric.unit,
+        better=metric.better,
+        at=dict(row.series.at),
+        a=_side(a, metric.unit),
+        b=_side(b, metric.unit),
+        ratio=ratio,
+        interval=interval,
+        day_spread=day.spread if day else None,
+        nights=day.nights if day else 0,
+        reading=reading,
+    )
 
 
-def build_differences(a: Provenance, b: Provenance) -> list[Difference]:
+def _side(row: Row | None, unit: str) -> SidePart:
+    if row is None:
+        return SidePart(0, None, None, unit)
+    return SidePart(row.summary.n, row.summary.mean, row.summary.stddev, unit)
+
+
+def build_differences(a: Provenance, b: Provenance) -> list[DifferencePart]:
     """Differences between the builds of the environments that both runs have.
 
     A package that both built is compared fact by fact; one that only one run has, in a line.
     """
     return [
-        Difference(name, what, first, second)
+        DifferencePart(name, what, first, second)
         for name in sorted(a.environments.keys() & b.environments.keys())
         for what, first, second in _of_environment(a.environments[name], b.environments[name])
     ]
@@ -192,12 +258,12 @@ def _of_environment(a: EnvironmentAsRun, b: EnvironmentAsRun) -> Iterator[tuple[
         yield "our C sources", _shown(a.spack.sources), _shown(b.spack.sources)
     packages_a, packages_b = _packages(a), _packages(b)
     for name in sorted(packages_a.keys() | packages_b.keys()):
-        one, other = packages_a.get(name), packages_b.get(name)
-        if one is None or other is None:
-            yield name, _in_a_line(one), _in_a_line(other)
+        package_a, package_b = packages_a.get(name), packages_b.get(name)
+        if package_a is None or package_b is None:
+            yield name, _in_a_line(package_a), _in_a_line(package_b)
             continue
         for fact in SpackPackage.__struct_fields__:
-            of_a, of_b = getattr(one, fact), getattr(other, fact)
+            of_a, of_b = getattr(package_a, fact), getattr(package_b, fact)
             if of_a != of_b:
                 yield f"{name}: {fact}", _shown(of_a), _shown(of_b)
 

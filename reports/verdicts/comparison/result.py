@@ -5,25 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-from records.forms import Form, Part, key
+from records.forms import Form, key
 from reports.analysis.run import Analysis
-from reports.notation.units import (
-    count_text,
-    counts_text,
-    percent,
-    ratios_between,
-    readable_unit,
-    signed_percent,
-    significant,
-)
+from reports.notation.units import count_text, counts_text
 from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence, carried
-from reports.show.rows import value_cell
-from reports.show.tables import Cell, Heading, Lead, Table, numeric, pivot
-from reports.statistics.descriptive import LEVEL, Interval
+from reports.show.tables import Table, table_of
 from reports.verdicts.comparison.compare import (
-    Difference,
+    DifferencePart,
     MetricChange,
     Reading,
     RunComparison,
@@ -41,12 +31,6 @@ _METHOD = (
     " are no pairs, and each cell is read by itself: among many, some fall outside by chance. The"
     " mean of rates is their arithmetic mean, not total work over total time."
 )
-#: What a reading says in a table; one that is missing here is a decision.
-_READINGS: dict[Reading, str] = {
-    "beyond launches": "beyond the launches' spread; two days cannot tell",
-    "not resolved": "not resolved",
-    "no interval": "no interval below n = 2",
-}
 #: Title of a table on a terminal, the readings in it, how many of its rows are shown.
 _ON_TERMINAL: tuple[tuple[str, tuple[Reading, ...], int], ...] = (
     ("changed, each value by itself at 95 %", ("better", "worse"), MOST_CHANGED),
@@ -57,61 +41,19 @@ _ON_TERMINAL: tuple[tuple[str, tuple[Reading, ...], int], ...] = (
     ),
     ("not resolved", ("not resolved", "no interval"), MOST_UNRESOLVED),
 )
-_TONES: dict[Reading, Literal["good", "bad", "open"]] = {
-    "better": "good",
-    "worse": "bad",
-    "beyond launches": "open",
-}
-
-
-class SidePart(Part):
-    """One run's values in a comparison."""
-
-    n: Annotated[int, key("Launches.")]
-    mean: Annotated[float | None, key("Their mean, in SI base units.")]
-    stddev: Annotated[float | None, key("Their standard deviation.")]
-
-
-class ChangedPart(Part):
-    """One value in two runs."""
-
-    check: Annotated[str, key("The check.")]
-    case_id: Annotated[str, key("The case.")]
-    case: Annotated[str, key("Case and point in words.")]
-    environment: Annotated[str, key("The environment.")]
-    metric: Annotated[str, key("The metric.")]
-    unit: Annotated[str, key("Its SI unit.")]
-    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
-    at: Annotated[dict[str, Any], key("The point.")]
-    a: Annotated[SidePart, key("Run A.")]
-    b: Annotated[SidePart, key("Run B.")]
-    ratio: Annotated[float | None, key("B over A, geometric means; null below two launches each.")]
-    interval: Annotated[
-        Interval | None, key("Of two nights where their spread is known, else Welch.")
-    ]
-    day_spread: Annotated[float | None, key("Spread of days, of logarithms; null: not known.")]
-    nights: Annotated[int, key("Nights behind it.")]
-    reading: Annotated[Reading, key("What it says of B, this value alone.")]
-
-
-class DifferencePart(Part):
-    """One thing that differs in provenance, or between builds."""
-
-    what: Annotated[str, key("What it is.")]
-    a: Annotated[str, key("In run A.")]
-    b: Annotated[str, key("In run B.")]
 
 
 class ComparisonForm(Form, kw_only=True):
     """`assay compare`: run B against run A."""
 
+    schema: Annotated[int, key("The version of this form.")] = 2
     a: Annotated[str, key("The id of run A.")]
     b: Annotated[str, key("The id of run B.")]
     facts: Annotated[list[str], key("What the runs are, in sentences.")]
     provenance: Annotated[list[DifferencePart], key("What differs in provenance.")]
     builds: Annotated[list[DifferencePart], key("What differs between the builds.")]
     changes: Annotated[
-        list[ChangedPart],
+        list[MetricChange],
         key("Every value: better or worse, then beyond launches, then the rest, each by size."),
     ]
 
@@ -132,9 +74,9 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
             a=a.run_id,
             b=b.run_id,
             facts=facts,
-            provenance=[DifferencePart.filled(one) for one in found.provenance],
-            builds=[DifferencePart.filled(one, what=_what(one)) for one in found.builds],
-            changes=[_changed(change) for change in found.changes],
+            provenance=found.provenance,
+            builds=found.builds,
+            changes=found.changes,
         ),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
         sections=[
@@ -157,41 +99,14 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
     )
 
 
-def _changed(change: MetricChange) -> ChangedPart:
-    a, b = (
-        SidePart(0, None, None) if row is None else SidePart.filled(row.summary)
-        for row in (change.a, change.b)
-    )
-    return ChangedPart.filled(
-        change.metric,
-        check=change.case.check,
-        case_id=change.case.id,
-        case=change.label,
-        environment=change.case.environment,
-        metric=change.metric.name,
-        at=change.point,
-        a=a,
-        b=b,
-        ratio=change.ratio,
-        interval=change.interval,
-        day_spread=change.day and change.day.spread,
-        nights=change.day.nights if change.day else 0,
-        reading=change.reading,
-    )
-
-
-def _what(one: Difference) -> str:
-    return f"{one.environment} {one.what}".strip()
-
-
 def _facts(found: RunComparison) -> list[str]:
     """What the runs are, what they have in common, and what is known of days."""
     sides = {"A": found.first, "B": found.second}
     a, b = map(cases_of, sides.values())
     facts = [
-        f"{side}: {one.run.run_id}, campaign {one.run.plan.campaign}" for side, one in sides.items()
+        f"{side}: {analysis.run.run_id}, campaign {analysis.run.plan.campaign}, {_state(analysis)}"
+        for side, analysis in sides.items()
     ]
-    facts = [f"{text}, {_state(one)}" for text, one in zip(facts, sides.values(), strict=True)]
     shared = f"{count_text(len(a & b), 'case')} in both"
     alone = [f"{len(own)} only in {side}" for side, own in (("A", a - b), ("B", b - a)) if own]
     facts.append(f"cases: {', '.join([shared, *alone])}")
@@ -225,51 +140,17 @@ def _state(analysis: Analysis) -> str:
 
 
 def _check(found: RunComparison, title: str, check: str) -> list[Block | None]:
-    changes = found.by_check[check]
-    means = numeric(
-        *("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval"),
-        "spread of days",
-    )
-    headings: list[Heading] = ["case", "environment", "metric", *means, "unit", "reading"]
-    table = pivot(
-        changes[:MOST_ROWS],
-        [(headings, _cells)],
-        anchor=f"table-{check}",
-        title=title,
-        total=len(changes),
-        most=MOST_ROWS,
-    )
-    return [table]
+    words = "case environment title a b ratio interval day_spread nights reading"
+    changes, columns = found.by_check[check], words.split()
+    return [table_of(changes, *columns, anchor=f"table-{check}", title=title, most=MOST_ROWS)]
 
 
-def _cells(change: MetricChange) -> list[str | Cell]:
-    found = [one for one in (change.a, change.b) if one is not None]
-    unit = readable_unit(change.metric.unit, [one.summary.mean for one in found])
-    name, day = change.case.environment, change.day
-    title = change.analysis.register.metric_title(change.metric.name)
-    cells: list[str | Cell] = [change.label, Cell(name, environment=name), title]
-    for one in (change.a, change.b):
-        cells += [
-            "0" if one is None else str(one.summary.n),
-            value_cell([one] if one else [], unit),
-        ]
-    by_itself = f"B {change.reading} at {100 * LEVEL:.0f} %, this cell alone"
-    reading = [unit.label, _READINGS.get(change.reading, by_itself)]
-    if change.ratio is None or change.interval is None:
-        return [*cells, "–", "–", "–", *reading]
-    ends = ratios_between(change.interval.low, change.interval.high)
-    spread = f"{percent(day.spread)}, n = {day.nights}" if day else "not known"
-    return [*cells, signed_percent(change.ratio), ends, spread, *reading]
-
-
-def _differing(differences: Sequence[Difference], of: str, title: str) -> Table | None:
+def _differing(differences: Sequence[DifferencePart], of: str, title: str) -> Table | None:
     """A table of what differs; a column for the environment where it is of environments."""
-    by: list[Lead[Difference]] = [
-        ("environment", lambda one: one.environment),
-        (["what", "A", "B"], lambda one: [one.what, one.a, one.b]),
-    ]
-    shown = by if any(one.environment for one in differences) else by[1:]
-    return pivot(differences, shown, anchor=f"table-of-{of}", title=title, most=MOST_ROWS)
+    columns = ["what", "a", "b"]
+    if any(item.environment for item in differences):
+        columns.insert(0, "environment")
+    return table_of(differences, *columns, anchor=f"table-of-{of}", title=title, most=MOST_ROWS)
 
 
 def _provenance(found: RunComparison) -> list[Block | None]:
@@ -283,7 +164,9 @@ def _in_short(found: RunComparison, every: bool) -> Iterator[Block | None]:
         if not differences:
             yield Sentence(f"{name}: no difference")
         shown = differences if every else differences[:MOST_DIFFERENT]
-        yield from (Sentence(f"{name}: {_what(one)}: {one.a} → {one.b}") for one in shown)
+        for item in shown:
+            what = f"{item.environment} {item.what}".strip()
+            yield Sentence(f"{name}: {what}: {item.a} → {item.b}")
         if len(shown) < len(differences):
             left = count_text(len(differences) - len(shown), "further difference")
             yield Sentence(f"{name}: {left} (--all)")
@@ -294,12 +177,9 @@ def _short(
 ) -> list[Block | None]:
     """The greatest changes with one of these readings, on a terminal."""
     changes = [change for change in found.changes if change.reading in readings]
-    headings: list[Heading] = numeric("B/A", "95 % interval", "A → B")
-    decided = "better" in readings
-    headings += ["B is", ""] if decided else [""]
-    table = pivot(
+    table = table_of(
         changes if every else changes[:most],
-        [(headings, lambda change: _short_cells(change, decided=decided))],
+        *("ratio", "interval", "reading", "name"),
         anchor="changes",
         title=f"{title}: {len(changes)}",
         most=len(changes) or 1,
@@ -307,18 +187,3 @@ def _short(
     left = 0 if every else len(changes) - most
     rest = Sentence(f"{count_text(left, 'further one')}: --all, --html FILE, --json")
     return [table, rest if left > 0 else None]
-
-
-def _short_cells(change: MetricChange, *, decided: bool) -> list[str | Cell]:
-    sides = [row.summary.mean if row else None for row in (change.a, change.b)]
-    unit = readable_unit(change.metric.unit, [mean for mean in sides if mean])
-    a, b = ("–" if mean is None else significant(mean / unit.factor) for mean in sides)
-    ratio = "–" if change.ratio is None else signed_percent(change.ratio)
-    ends = ""
-    if change.interval:
-        ends = ratios_between(change.interval.low, change.interval.high)
-    # Lines break at thin spaces too.
-    name = change.name.replace("\u202f", "")
-    tone = _TONES.get(change.reading)
-    word = [Cell(change.reading, tone=tone or "")] if decided else []
-    return [Cell(ratio, tone=tone or ""), ends, f"{a} → {b} {unit.label}", *word, name]

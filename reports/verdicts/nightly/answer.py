@@ -1,80 +1,121 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A night's answer: what is slower, by how much, since when; or that nothing is, or not known."""
+"""A night's answer: a headline of at most 20 words, what is not known, what comes next."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Sequence
+from math import log
 
-import numpy as np
-
-from records.history.model import SeriesKey
-from records.run.provenance import Provenance
 from records.text.reasons import grouped
 from reports import commands
-from reports.answers import Answer, State, fitting, listed, short_reason
+from reports.answers import Answer, State, listed
+from reports.commands import NextCommand
 from reports.notation.units import all_text, count_text, level_text, percent
 from reports.verdicts.nightly.check import Checked
-from reports.verdicts.nightly.findings import NightFinding
+from reports.verdicts.nightly.forms import ChangePart, NightFinding, SeriesPart
+from reports.verdicts.nightly.judge import finding_of
 from reports.verdicts.nightly.wording import (
     at_text,
-    causes_of,
     compared,
     day_of,
     n_text,
     nights_more,
-    silent_text,
     than,
 )
 
 #: Changes that one command accepts.
 _MOST_ACCEPTED = 6
+#: Words of a series' name in the headline.
+_MOST_NAME = 5
 
 
 def answer_of_night(checked: Checked) -> Answer:
-    """What the night says, in one sentence. Of imported launches no command runs any again."""
-    answer = _answer(checked)
-    accepts = bool(checked.judgement.of("regression", "open"))
-    return (
-        replace(answer, command=commands.NOTHING)
-        if (checked.night.imported and not accepts)
-        else answer
+    """What the night says. Of imported launches no command runs any again."""
+    return Answer(
+        checked.state, headline(checked), _unknown(checked), _next(checked), _details(checked)
     )
 
 
-def _answer(checked: Checked) -> Answer:
-    found, night = checked.judgement.of, checked.night
-    if slower := [*found("regression"), *found("open")]:
-        return _slower(checked, slower)
-    unknown = _unknown(checked)
-    status = commands.night_status(night.run_path or night.run_id)
+def headline(checked: Checked) -> str:
+    """The gravest finding and how many more there are; without any how far the night can be
+    trusted, and the series nearest to its limit."""
+    judgement = checked.judgement
+    if changed := _changed(checked):
+        worst, change = changed[0]
+        amount = compared(worst, change.before, change.after)
+        if worst.of_peers:
+            amount += f" {than(amount)} {count_text(change.n_before, 'other node')}"
+        return f"{_name(worst)}: {amount} since {day_of(checked.history, change)}{_more(changed)}."
     if checked.bad_launches:
-        return Answer(checked.state, fitting(*_bad_launches(checked)), unknown, status)
-    if silent := found("silent"):
-        why = _joined("why: look at the run", unknown)
-        return Answer(checked.state, fitting(*_silent(checked, silent)), why, status)
-    if suspects := found("suspect"):
-        sentence = fitting(*_suspects(checked, suspects))
-        why = "whether it stays: fresh launches tonight tell"
-        return Answer(checked.state, sentence, why, commands.rerun_suspects(*_whose(checked)))
+        launches = count_text(_launches(checked), "launch")
+        return f"{checked.bad_launches} of {launches} ended without a result tonight."
+    if silent := judgement.of("silent"):
+        no_value = "no value" if silent[0].value is None else "zero"
+        return (
+            f"{count_text(len(silent), 'series')} silent tonight: {_name(silent[0])}: {no_value}."
+        )
+    if suspects := judgement.of("suspect"):
+        worst = max(suspects, key=lambda item: item.size)
+        amount = compared(worst, worst.reference or 0, worst.value or 0)
+        usual = f"{than(amount)} {'' if worst.of_peers else 'in '}{n_text(worst)}"
+        limit = f"(limit {percent(worst.limit)})"
+        return f"{_name(worst)}: {amount} tonight {usual} {limit}{_more(suspects)}."
     if checked.state is State.LEARNING:
-        return _learning(checked, unknown)
-    return Answer(checked.state, fitting(*_as_usual(checked)), unknown)
+        nodes = ", no node stands out" if judgement.compared else ""
+        right = f"{all_text(_launches(checked), 'launch')} right{nodes}"
+        more = nights_more(checked.more_nights)
+        return f"Night {judgement.night + 1}: {right}; for PASS {more}."
+    return _as_usual(checked)
 
 
-def _name(key: SeriesKey) -> str:
+def _as_usual(checked: Checked) -> str:
+    judgement, tonight = checked.judgement, checked.tonight
+    if not (count := judgement.judged):
+        return f"No series could be judged tonight ({len(checked.history.series)} known)."
+    if wide := len(judgement.wide_reasons):
+        vary = "varies" if wide == 1 else "vary"
+        finds = level_text(checked.rules.finds)
+        return (
+            f"{wide} of {count_text(count, 'series')} {vary} too much to show a change of {finds}."
+        )
+    shares = {
+        series: tonight.worse[series] / tonight.limit[series]
+        for series in range(len(checked.history.series))
+        if series not in judgement.reasons and tonight.limit[series] > 0
+    }
+    nearest = finding_of(tonight, max(shares, key=lambda series: shares[series]), "as usual")
+    by, limit = nearest.worse or 0.0, percent(nearest.limit)
+    same = percent(abs(by)) == percent(0)
+    told = "as before" if same else f"{percent(abs(by))} {'slower' if by > 0 else 'faster'}"
+    within = f"As usual: {count_text(count, 'series')} within limits"
+    return f"{within}; nearest: {_name(nearest)}, {told} (limit {limit})."
+
+
+def _changed(checked: Checked) -> list[tuple[NightFinding, ChangePart]]:
+    """Regressions with their changes, the gravest first: new ones before open ones, of the night in
+    which most began, by size."""
+    found = checked.judgement.of("regression", "open")
+    changed = [(item, item.change) for item in found if item.change]
+    begun = Counter(change.since for _, change in changed)
+
+    def gravity(pair: tuple[NightFinding, ChangePart]) -> tuple[bool, int, float]:
+        finding, change = pair
+        size = abs(log(change.after / change.before)) if change.after * change.before > 0 else 0.0
+        return finding.verdict == "regression", begun[change.since], size
+
+    return sorted(changed, key=gravity, reverse=True)
+
+
+def _name(series: SeriesPart) -> str:
     """ "openmpi, Send/Recv, 256 KiB"; without a point the check."""
-    return f"{key.environment}, {at_text(key) or key.check_title}"
+    words = f"{series.environment}, {at_text(series) or series.name.split(' in ')[0]}".split(" ")
+    return " ".join(words if len(words) <= _MOST_NAME else [*words[: _MOST_NAME - 1], "…"])
 
 
-def _joined(*parts: str) -> str:
-    return "; ".join(filter(None, parts))
-
-
-def _others(found: list[NightFinding]) -> str:
-    """The findings that a sentence does not name."""
-    return f"; {len(found) - 1} more series" if len(found) > 1 else ""
+def _more(findings: Sequence[object]) -> str:
+    """The findings that a headline does not name."""
+    return f"; {len(findings) - 1} more series" if len(findings) > 1 else ""
 
 
 def _launches(checked: Checked) -> int:
@@ -82,131 +123,54 @@ def _launches(checked: Checked) -> int:
     return sum(n for word, n in checked.night.statuses.items() if word != "skipped")
 
 
-def _whose(checked: Checked) -> tuple[Provenance, str, str, str]:
-    """How the night was asked for, its campaign and site, the history."""
-    night = checked.night
-    return checked.began, night.campaign, night.site, checked.history_file
+def _details(checked: Checked) -> tuple[str, ...]:
+    if changed := _changed(checked):
+        causes = changed[0][1].causes
+        why = f"Changed that night: {listed(causes, 3)}." if causes else ""
+        accept = "Accept only intended changes; once fixed, it closes after four nights."
+        return tuple(filter(None, (why, accept)))
+    failures = [("failed", text.split(": ", 2)[-1]) for text in checked.night.failures]
+    return tuple(group.reason for group in grouped(failures))
 
 
-def _slower(checked: Checked, found: list[NightFinding]) -> Answer:
-    """The gravest new regression, else the gravest open one, of the night in which most began."""
-    history = checked.history
-    changed = [(item, item.change) for item in found if item.change]
-    begun = Counter(change.since for _, change in changed)
-    worst, change = max(
-        changed,
-        key=lambda one: (
-            one[0].verdict == "regression",
-            begun[one[1].since],
-            abs(np.log(one[1].ratio)),
-        ),
-    )
-    key, causes = history.series[worst.series], causes_of(history, change)
-    amount = compared(key, change.before, change.after)
-    head = f"{_name(key)}: {amount}"
-    head += f" {than(amount)} {n_text(worst, change)}" if change.stage == "peers" else ""
-    since = f"since {day_of(history, change)}"
-    text = [f"{head} {since}{_others(found)}."]
-    if causes:
-        also = f" and {len(causes) - 1} more" if len(causes) > 1 else ""
-        text.insert(0, f"{head} {since}, the night of {causes[0]}{also}{_others(found)}.")
-    unknown = "" if causes else "why: nothing that is recorded changed that night"
-    ids = dict.fromkeys([change.id, *(one.id for _, one in changed if one.id)])
-    accepted = commands.accept_changes([*ids][:_MOST_ACCEPTED], checked.history_file)
-    return Answer(
-        checked.state,
-        fitting(*text),
-        _joined(unknown, _unknown(checked)),
-        accepted,
-        ("Accept only intended changes; once fixed, it closes after four nights.",),
-    )
-
-
-def _bad_launches(checked: Checked) -> Iterator[str]:
-    reasons = grouped(("failed", text.split(": ", 2)[-1]) for text in checked.night.failures)
-    bad, launches = checked.bad_launches, _launches(checked)
-    head = f"{bad} of {count_text(launches, 'launch')} ended without a result tonight"
-    if reasons:
-        yield f"{head}: {short_reason(reasons[0].reason)}"
-    yield f"{head}."
-
-
-def _silent(checked: Checked, found: list[NightFinding]) -> Iterator[str]:
-    key = checked.history.series[found[0].series]
-    what = silent_text(key, found[0])
-    many = count_text(len(found), "series")
-    yield f"{many} silent tonight: {_name(key)}: {what}{_others(found)}."
-    yield f"{many} silent tonight: {_name(key)}: {what.partition(',')[0]}."
-
-
-def _suspects(checked: Checked, found: list[NightFinding]) -> Iterator[str]:
-    worst = max(found, key=lambda item: item.size)
-    key = checked.history.series[worst.series]
-    usual = f"{'' if worst.peers else 'in '}{n_text(worst)} (limit {percent(worst.limit)})"
-    amount = compared(key, worst.reference, worst.value)
-    yield f"{_name(key)}: {amount} tonight {than(amount)} {usual}{_others(found)}."
-    yield f"{count_text(len(found), 'series')} slower than allowed tonight."
-
-
-def _learning(checked: Checked, unknown: str) -> Answer:
-    """A history that is too young for PASS: what tonight tells all the same, and how long yet."""
-    judgement = checked.judgement
-    nodes = ", no node stands out" if judgement.compared else ""
-    young = count_text(len(judgement.learning), "series needs", "series need")
-    slower = (
-        f"whether anything is slower than before by {level_text(checked.rules.finds)}: {young} more"
-        " nights before a limit of this size holds"
-    )
-    return Answer(
-        State.LEARNING,
-        f"Night {judgement.night + 1}: {all_text(_launches(checked), 'launch')} right{nodes};"
-        f" for PASS {nights_more(checked.more_nights)}.",
-        _joined(slower, unknown),
-        commands.night_again(*_whose(checked)),
-    )
-
-
-def _as_usual(checked: Checked) -> Iterator[str]:
-    """How many series were judged, and the one nearest to its limit."""
-    judgement, tonight = checked.judgement, checked.tonight
-    count = judgement.judged
-    if not count:
-        yield f"No series could be judged tonight ({len(checked.history.series)} known)."
-        return
-    if wide := len(judgement.wide_reasons):
-        yield (
-            f"Nothing stands out, but {wide} of {count_text(count, 'series')}"
-            f" {'varies' if wide == 1 else 'vary'} too much to show a change of"
-            f" {level_text(checked.rules.finds)}."
-        )
-        return
-    head = f"As usual: {count_text(count, 'series is', 'series are')} within what is allowed"
-    worse, limits = tonight.worse, tonight.limit
-    known = np.isfinite(worse) & np.isfinite(limits) & (limits > 0)
-    if known.any():
-        share = np.where(known, worse / np.where(known, limits, 1), -np.inf)
-        series = int(share.argmax())
-        by = float(worse[series])
-        told = percent(abs(by))
-        told = f"{told} {'slower' if by > 0 else 'faster'}" if told != percent(0) else "as before"
-        name, limit = _name(checked.history.series[series]), percent(float(limits[series]))
-        yield f"{head}; nearest to its limit: {name}, {told} (limit {limit})."
-    yield f"{head}."
+def _next(checked: Checked) -> NextCommand:
+    night, judgement = checked.night, checked.judgement
+    whose = checked.began, night.campaign, night.site, checked.history_file
+    if changed := _changed(checked):
+        ids = dict.fromkeys(change.id for _, change in changed if change.id)
+        return commands.accept_changes([*ids][:_MOST_ACCEPTED], checked.history_file)
+    if night.imported:
+        return commands.NOTHING
+    if checked.bad_launches or judgement.of("silent"):
+        return commands.night_status(night.run_path or night.run_id)
+    if judgement.of("suspect"):
+        return commands.rerun_suspects(*whose)
+    return commands.night_again(*whose) if checked.state is State.LEARNING else commands.NOTHING
 
 
 def _unknown(checked: Checked) -> str:
-    """Series that were not judged, and limits that are too wide to be of use."""
-    judgement, told = checked.judgement, []
+    """Why something is slow, and for how long; series that were not judged; limits that are too
+    wide to be of use."""
+    judgement, told = checked.judgement, list[str]()
+    finds = level_text(checked.rules.finds)
+    if changed := _changed(checked):
+        told += [] if changed[0][1].causes else ["why: nothing that is recorded changed that night"]
+    elif judgement.of("suspect") and not judgement.of("silent") and not checked.bad_launches:
+        told.append("whether it stays: fresh launches tonight tell")
+    elif checked.state is State.LEARNING:
+        young = count_text(len(judgement.learning), "series needs", "series need")
+        told.append(
+            f"whether anything is slower than before by {finds}: {young} more nights before a limit"
+            " of this size holds"
+        )
     if judgement.unjudged:
         reasons = [text for text, _ in judgement.unjudged.most_common()]
-        told.append(
-            f"{count_text(len(judgement.reasons), 'series')} not judged: {listed(reasons, 2)}"
-        )
+        many = count_text(len(judgement.reasons), "series")
+        told.append(f"{many} not judged: {listed(reasons, 2)}")
     if judgement.wide:
         reason = judgement.wide.most_common(1)[0][0]
         wide = checked.tonight.limit[[*judgement.wide_reasons]]
-        told.append(
-            f"{count_text(len(wide), 'limit is', 'limits are')} wider than"
-            f" {level_text(checked.rules.finds)} (up to {percent(float(wide.max()), 0)}): {reason}"
-        )
+        limits = count_text(len(wide), "limit is", "limits are")
+        most = percent(float(wide.max()), 0)
+        told.append(f"{limits} wider than {finds} (up to {most}): {reason}")
     return "; ".join(told)

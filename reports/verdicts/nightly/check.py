@@ -17,9 +17,8 @@ from records.run.provenance import Provenance, read_provenance
 from reports.answers import State
 from reports.load.nights import nights_of
 from reports.verdicts.nightly.context import context_changes
-from reports.verdicts.nightly.findings import NightFinding, NightJudgement
-from reports.verdicts.nightly.forms import ContextPart
-from reports.verdicts.nightly.judge import judge
+from reports.verdicts.nightly.forms import ContextPart, NightFinding
+from reports.verdicts.nightly.judge import NightJudgement, judge
 from reports.verdicts.nightly.rules import Rules, rules_for
 from reports.verdicts.nightly.tonight import Tonight, evidence
 
@@ -92,7 +91,7 @@ class Checked:
         return known.get(self.state, ExitStatus.INCONCLUSIVE)
 
     @cached_property
-    def said(self) -> dict[int, NightFinding]:
+    def first_findings(self) -> dict[int, NightFinding]:
         """The first finding of each series that has one."""
         return {item.series: item for item in reversed(self.judgement.findings)}
 

@@ -1,12 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""night.json and what `assay nightly --json` prints: every key with its meaning."""
+"""Findings of a night and changes of a history: the judge's structs, which are the keys of
+night.json and of `assay nightly --json`, and the columns of tables."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
 from records.forms import Form, Part, key
+from records.history.model import Kind, Stage
 from reports.answers import AnswerPart
+from reports.notation.units import percent
+from reports.show.tables import Cell, in_unit
+
+#: regression: found tonight, confirmed. open: found earlier, still there, not accepted. suspect:
+#: slower than allowed; re-run needed. dismissed: the re-run was good. improvement: stays. better:
+#: tonight only. recovered: a regression that went back by itself. silent: no value, or zero, where
+#: there was one night after night. The other three are of series without a finding.
+Verdict = Literal[
+    "regression",
+    "open",
+    "silent",
+    "suspect",
+    "dismissed",
+    "recovered",
+    "improvement",
+    "better",
+    "as usual",
+    "learning",
+    "not judged",
+]
+
+
+#: Tones of findings, the gravest foremost.
+TONES: dict[Verdict, Literal["", "bad", "open", "good"]] = {
+    "regression": "bad",
+    "open": "bad",
+    "silent": "bad",
+    "suspect": "open",
+    "dismissed": "",
+    "recovered": "",
+    "improvement": "good",
+    "better": "",
+}
+
+
+def verdict_cell(verdict: Verdict) -> Cell:
+    """A verdict in its tone."""
+    return Cell(verdict, tone=TONES.get(verdict, ""))
+
+
+def moment(at: str) -> str:
+    """The day, and the time to the minute (UTC)."""
+    return at[:16].replace("T", " ")
+
+
+def causes_text(causes: list[str]) -> str:
+    """What changed that night, in one text."""
+    return "; ".join(causes) or "nothing known"
+
+
+def _signed(worse: float) -> str:
+    return f"{'+' if worse >= 0 else '−'}{percent(abs(worse))}"
 
 
 class NightAddedForm(Form, kw_only=True):
@@ -53,35 +107,56 @@ class MissedPart(Part):
     reason: Annotated[str, key("Why.")]
 
 
-class SeriesPart(Part):
+class SeriesPart(Part, kw_only=True):
     """What tells a series from all others."""
 
+    name: Annotated[
+        str, key("Check, environment, and what tells the case from the check's others.", "series")
+    ]
+    point: Annotated[str, key("Metric and point.", "point")]
     case_id: Annotated[str, key("The case.")]
     check: Annotated[str, key("The check.")]
     environment: Annotated[str, key("The environment.")]
     metric: Annotated[str, key("The metric.")]
     unit: Annotated[str, key("Its SI unit.")]
-    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
+    better: Annotated[Literal["higher", "lower", "unknown"], key("Which direction is better.")]
     at: Annotated[dict[str, Any], key("The point.")]
 
 
-class ChangePart(SeriesPart):
+class ChangePart(SeriesPart, kw_only=True):
     """A change of one series."""
 
-    id: Annotated[int, key("Its number, as `accept-change` takes it.")]
-    kind: Annotated[Literal["regression", "improvement"], key("Worse or better.")]
+    id: Annotated[int, key("Its number, as `accept-change` takes it; 0: none yet.", "no.")]
+    since: Annotated[
+        str,
+        key(
+            "The night from which on it holds (UTC); of stage early it began then or before.",
+            "since",
+            moment,
+        ),
+    ]
+    kind: Annotated[Kind, key("Worse or better.", "kind")]
     stage: Annotated[
-        Literal["tonight", "lasting", "drift", "early", "peers"],
-        key("How it was found; early: a step in the first nights; peers: beside the other nodes."),
+        Stage,
+        key(
+            "How it was found; early: a step in the first nights; peers: beside the other nodes.",
+            "found by",
+        ),
     ]
-    since: Annotated[str, key("The night from which on it holds (UTC).")]
+    before: Annotated[float, key("Median before, in SI base units.", "before", in_unit)]
+    after: Annotated[float, key("Median after.", "after", in_unit)]
+    n_before: Annotated[int, key("Nights, or of stage peers nodes, behind the median before.")]
+    size: Annotated[str, key("How the medians compare, in words.", "change")]
+    causes: Annotated[
+        list[str],
+        key("What is known to have changed that night.", "changed that night", causes_text),
+    ]
     state: Annotated[
-        Literal["open", "went back", "accepted", "new reference"], key("What became of it.")
+        Literal["open", "went back", "accepted", "new reference"],
+        key("What became of it.", "state"),
     ]
-    before: Annotated[float, key("Median before, in SI base units.")]
-    after: Annotated[float, key("Median after.")]
-    author: Annotated[str | None, key("Who accepted it.")]
-    reason: Annotated[str | None, key("Why it was accepted.")]
+    author: Annotated[str | None, key("Who accepted it.", "accepted by")]
+    reason: Annotated[str | None, key("Why it was accepted.", "because")]
 
 
 class HistoryForm(Form, kw_only=True):
@@ -121,55 +196,73 @@ class SilentForm(Form, kw_only=True):
 class ContextPart(Part):
     """Something that changed since the night before."""
 
-    name: Annotated[str, key("What it is.")]
-    before: Annotated[str | None, key("What it was.")]
-    after: Annotated[str | None, key("What it is.")]
+    name: Annotated[str, key("What it is.", "what")]
+    before: Annotated[str | None, key("What it was.", "before")]
+    after: Annotated[str | None, key("What it is.", "tonight")]
 
 
-class FoundChangePart(Part):
-    """The change behind a finding."""
-
-    id: Annotated[int, key("Its number.")]
-    kind: Annotated[str, key("regression or improvement.")]
-    stage: Annotated[str, key("How it was found.")]
-    since: Annotated[str | None, key("The night from which on it holds; null: not known.")]
-    before: Annotated[float, key("Median before.")]
-    after: Annotated[float, key("Median after.")]
-    nights_before: Annotated[int, key("Nights, or of stage peers nodes, behind the median before.")]
-
-
-class SeriesFindingPart(SeriesPart):
+class NightFinding(SeriesPart, kw_only=True):
     """What is said of one series."""
 
-    verdict: Annotated[
-        str, key("regression, open, suspect, dismissed, improvement, better, recovered, silent.")
+    series: Annotated[int, key("Its position among the series of the history.")]
+    verdict: Annotated[Verdict, key("What is said.", "verdict", verdict_cell)]
+    value: Annotated[
+        float | None,
+        key("Tonight's median, in SI base units.", "tonight", in_unit, numeric=True),
     ]
-    value: Annotated[float | None, key("Tonight's median, in SI base units.")]
-    rerun: Annotated[float | None, key("The re-run's median.")]
-    elsewhere: Annotated[float | None, key("The median of a re-run on other nodes.")]
     reference: Annotated[
         float | None,
-        key("The median of the nights before, or the level of the other nodes tonight."),
+        key(
+            "The median of the nights before, or the level of the other nodes tonight.",
+            "reference",
+            in_unit,
+            numeric=True,
+        ),
     ]
     worse: Annotated[
-        float | None, key("By what share of the reference it is worse; negative: better.")
+        float | None,
+        key(
+            "By what share of the reference it is worse; negative: better.",
+            "worse by",
+            _signed,
+            numeric=True,
+        ),
     ]
-    limit: Annotated[float | None, key("By what share it may be worse.")]
-    slow_elsewhere: Annotated[
-        bool | None, key("Whether other nodes are slow too; null: not known.")
+    limit: Annotated[
+        float | None,
+        key("By what share it may be worse.", "limit", percent, numeric=True),
     ]
     compared_with: Annotated[
         Literal["nights", "nodes"],
-        key("What the reference is of: nights before, or other nodes tonight."),
+        key("What the reference is of: nights before, or other nodes tonight.", "of"),
     ]
-    nights: Annotated[int, key("Nights of the reference; 0 where it is of nodes.")]
-    nodes: Annotated[int, key("Nodes of the reference; 0 where it is of nights.")]
-    change: Annotated[FoundChangePart | None, key("The change.")]
+    n: Annotated[int, key("Nights or nodes of the reference.", "n", numeric=True)]
+    rerun: Annotated[float | None, key("The re-run's median.", "run again", in_unit, numeric=True)]
+    elsewhere: Annotated[
+        float | None,
+        key("The median of a re-run on other nodes.", "on other nodes", in_unit, numeric=True),
+    ]
+    slow_elsewhere: Annotated[
+        bool | None, key("Whether other nodes are slow too; null: not known.")
+    ]
+    note: Annotated[str, key("Why it is not judged, or can support no PASS.", "note")] = ""
+    change: Annotated[ChangePart | None, key("The change.")] = None
+
+    @property
+    def size(self) -> float:
+        """How far tonight is from the reference, either way; 0 where it has no value."""
+        return abs(self.worse or 0.0)
+
+    @property
+    def of_peers(self) -> bool:
+        """True where the reference is the level of other nodes tonight, not of nights before."""
+        return self.compared_with == "nodes"
 
 
 class NightForm(Form, kw_only=True):
     """`assay nightly check`, `assay nightly run`, and night.json: the newest night, judged."""
 
+    schema: Annotated[int, key("The version of this form.")] = 2
     site: Annotated[str, key("The site.")]
     campaign: Annotated[str, key("The campaign.")]
     run_id: Annotated[str, key("The run.")]
@@ -195,4 +288,4 @@ class NightForm(Form, kw_only=True):
         dict[str, int], key("Series with a limit too wide to be of use, by the reason.")
     ]
     context_changes: Annotated[list[ContextPart], key("What changed since the night before.")]
-    findings: Annotated[list[SeriesFindingPart], key("What is said of series.")]
+    findings: Annotated[list[NightFinding], key("What is said of series.")]

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -14,10 +15,11 @@ from records.site.pair_scans import NODE, PEER
 from reports.load.nights import LASTING_NIGHTS, SETTLED_NIGHTS
 from reports.statistics.descriptive import Matrix
 from reports.statistics.tails import Mask, last_of
-from reports.verdicts.nightly.findings import NightFinding, NightJudgement, Verdict
+from reports.verdicts.nightly.forms import NightFinding, Verdict
 from reports.verdicts.nightly.lasting import LevelShift, level_shift
 from reports.verdicts.nightly.peers import PeersTonight, peers_of_night, young_groups
 from reports.verdicts.nightly.tonight import Tonight
+from reports.verdicts.nightly.wording import change_part, series_part
 
 #: A series is expected that had a value in more than this share of so many nights.
 _SILENT_WINDOW, _SILENT_SHARE = 14, 0.75
@@ -29,6 +31,49 @@ _NO_SPREAD = "no three nights of one context, from which a spread could be known
 _NO_DIRECTION = "it is not known which direction is better"
 
 
+@dataclass(frozen=True)
+class NightJudgement:
+    """A night's findings; the changes as they are after it; what could not be judged and why.
+
+    `night` is the position of the night in its history, `judged` counts series. `reasons` says of a
+    series why it was not judged, `wide_reasons` why its limit is wider than `rules.finds`.
+    `learning` has the series that are too young for PASS, with how many more nights each needs at
+    least; `compared` counts series that were compared with other nodes tonight.
+    """
+
+    night: int
+    findings: list[NightFinding]
+    changes: list[Change]
+    judged: int
+    reasons: dict[int, str]
+    wide_reasons: dict[int, str]
+    learning: dict[int, int]
+    compared: int
+
+    @property
+    def unjudged(self) -> Counter[str]:
+        """How many series were not judged, by the reason."""
+        return Counter(self.reasons.values())
+
+    @property
+    def wide(self) -> Counter[str]:
+        """How many limits are wide, by the reason."""
+        return Counter(self.wide_reasons.values())
+
+    def of(self, *verdicts: Verdict) -> list[NightFinding]:
+        """The findings with one of these verdicts, in their order."""
+        return [item for verdict in verdicts for item in self.findings if item.verdict == verdict]
+
+
+class _Step(NamedTuple):
+    """A finding, and the change that it found; `replaces`: the position of the change that this one
+    brings up to date."""
+
+    finding: NightFinding | None
+    change: Change | None = None
+    replaces: int | None = None
+
+
 def judge(tonight: Tonight, known: Sequence[Change] | None = None) -> NightJudgement:
     """The verdicts of a night. `known`: the changes that were found this night, as the history has
     them; None: it is not judged yet."""
@@ -37,30 +82,30 @@ def judge(tonight: Tonight, known: Sequence[Change] | None = None) -> NightJudge
     free = judged.copy()
     free[[change.series for change in tonight.changes if change.open]] = False
     peers = peers_of_night(tonight.history, tonight.position, tonight.changes, tonight.rules)
-    findings = [_finding(tonight, series, "silent") for series in np.flatnonzero(_silent(tonight))]
+    steps = [_Step(finding_of(tonight, at, "silent")) for at in _rows(_silent(tonight))]
     changes = []
     for change in tonight.changes:
         back = change.open and _went_back(tonight, change)
         changes.append(replace(change, closed=tonight.night.id) if back else change)
         if change.open:
             verdict: Verdict = "recovered" if back else "open"
-            findings.append(_finding(tonight, change.series, verdict, changes[-1]))
+            steps.append(_Step(finding_of(tonight, change.series, verdict, changes[-1])))
     newest = {change.series: change for change in changes if change.open}
     for series in sorted(newest):
-        if judged[series]:
-            findings += _grown(tonight, newest[series])
-    level = tonight.reference.median
-    for series in np.flatnonzero(free & (tonight.worse > tonight.limit)):
-        findings.append(_run_again(tonight, series, float(level[series])))
-    findings += _slow_nodes(tonight, peers, {item.series for item in findings})
-    for series in np.flatnonzero(free & (-tonight.worse > tonight.limit)):
-        findings.append(_finding(tonight, series, "better"))
-    changes += _new_changes(findings)
-    steps = [*_lasting(tonight, changes)]
-    findings += [step.finding for step in steps if step.finding]
-    made_lasting = {step.replaces: step.change for step in steps if step.replaces is not None}
-    changes = [made_lasting.get(at, change) for at, change in enumerate(changes)]
-    changes += [step.change for step in steps if step.replaces is None]
+        steps += _grown(tonight, newest[series]) if judged[series] else ()
+    for series in _rows(free & (tonight.worse > tonight.limit)):
+        level, limit = float(tonight.reference.median[series]), float(tonight.limit[series])
+        steps.append(_run_again(tonight, series, level, limit))
+    steps += _slow_nodes(tonight, peers, {step.finding.series for step in steps if step.finding})
+    for series in _rows(free & (-tonight.worse > tonight.limit)):
+        steps.append(_Step(finding_of(tonight, series, "better")))
+    changes += [step.change for step in steps if step.change]
+    lasting = [*_lasting(tonight, changes)]
+    for step in lasting:
+        if step.change and step.replaces is not None:
+            changes[step.replaces] = step.change
+    changes += [step.change for step in lasting if step.change and step.replaces is None]
+    findings = [step.finding for step in (*steps, *lasting) if step.finding]
     if known is not None:
         changes = [one for one in changes if one.found != tonight.night.id or one.accepted]
         changes, findings = [*changes, *known], _with_changes(tonight, findings, known)
@@ -82,7 +127,16 @@ def _worse(tonight: Tonight, series: int, values: Matrix | float, level: float) 
     return np.asarray(tonight.nights.direction[series] * share)
 
 
-def _finding(
+def _rows(chosen: Mask) -> list[int]:
+    rows: list[int] = np.flatnonzero(chosen).tolist()
+    return rows
+
+
+def _finite(value: float | Matrix) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def finding_of(
     tonight: Tonight,
     series: int,
     verdict: Verdict,
@@ -90,39 +144,39 @@ def _finding(
     *,
     level: float | None = None,
     peers: int = 0,
+    note: str = "",
 ) -> NightFinding:
-    """A finding; `level` is what tonight is compared with if not the reference, that of so many
-    `peers` or of nights."""
-    series = int(series)
+    """What is said of a series; `level` is what tonight is compared with if not the reference, that
+    of so many `peers` or of nights."""
+    history, position = tonight.history, tonight.position
     if change is not None and change.stage == "peers":
         level, peers = change.before, change.n_before
-    rerun = float(tonight.nights.reruns[series, tonight.position])
-    elsewhere = float(tonight.history.elsewhere[series, tonight.position])
     reference = float(tonight.reference.median[series]) if level is None else level
     value = float(tonight.value[series])
+    elsewhere = float(history.elsewhere[series, position])
+    slow_elsewhere = abs(elsewhere - value) < abs(elsewhere - reference)
     return NightFinding(
+        **series_part(history.series[series], tonight.names),
         series=series,
         verdict=verdict,
-        value=value,
-        rerun=rerun if np.isfinite(rerun) else None,
-        elsewhere=elsewhere if np.isfinite(elsewhere) else None,
-        reference=reference,
+        value=_finite(value),
+        rerun=_finite(tonight.reruns[series, -1]),
+        elsewhere=_finite(elsewhere),
+        slow_elsewhere=slow_elsewhere if np.isfinite(elsewhere) else None,
+        reference=_finite(reference),
+        compared_with="nodes" if peers else "nights",
         n=peers or int(tonight.reference.n[series]),
-        worse=float(_worse(tonight, series, value, reference)),
-        limit=tonight.rules.finds if peers else float(tonight.limit[series]),
-        change=change,
-        peers=peers > 0,
+        worse=_finite(_worse(tonight, series, value, reference)),
+        limit=tonight.rules.finds if peers else _finite(tonight.limit[series]),
+        note=note,
+        change=change_part(history, tonight.names, change) if change else None,
     )
 
 
-def _new(tonight: Tonight, shift: LevelShift, level: float | None = None) -> NightFinding:
-    """A change found tonight, as a finding; `level` as in `_finding`."""
+def _new(tonight: Tonight, shift: LevelShift, level: float | None = None) -> _Step:
+    """A change found tonight, with its finding; `level` as in `finding_of`."""
     change = shift.change(tonight.history, tonight.night.id)
-    return _finding(tonight, shift.series, change.kind, change, level=level)
-
-
-def _new_changes(findings: Sequence[NightFinding]) -> list[Change]:
-    return [item.change for item in findings if item.change and item.verdict in get_args(Kind)]
+    return _Step(finding_of(tonight, shift.series, change.kind, change, level=level), change)
 
 
 def _with_changes(
@@ -136,7 +190,8 @@ def _with_changes(
         if item.verdict not in get_args(Kind)
         and (item.series not in series or item.verdict in ("open", "recovered", "silent"))
     ]
-    return kept + [_finding(tonight, one.series, one.kind, one, level=one.before) for one in known]
+    new = [finding_of(tonight, one.series, one.kind, one, level=one.before) for one in known]
+    return kept + new
 
 
 def _silent(tonight: Tonight) -> Mask:
@@ -195,7 +250,7 @@ def _learning(tonight: Tonight, reasons: Sequence[str | None]) -> dict[int, int]
     least, reference = tonight.rules.judged_from, tonight.reference
     young = young_groups(tonight.history, tonight.values[:, :-1])
     more = {}
-    for series in np.flatnonzero(young).tolist():
+    for series in _rows(young):
         level, spread = int(reference.n[series]), int(reference.n_spread[series])
         if reasons[series] is None and spread < SETTLED_NIGHTS:
             more[series] = SETTLED_NIGHTS - spread
@@ -209,7 +264,7 @@ def _wide(tonight: Tonight, judged: Mask) -> dict[int, str]:
     wide = judged & (tonight.limit > tonight.rules.finds * 1.001)
     few = tonight.reference.n_spread < SETTLED_NIGHTS
     words = "its nights stray that far", "fewer than ten nights are known"
-    return {series: words[bool(few[series])] for series in np.flatnonzero(wide).tolist()}
+    return {series: words[bool(few[series])] for series in _rows(wide)}
 
 
 def _values_since(tonight: Tonight, change: Change) -> Matrix:
@@ -237,7 +292,7 @@ def _went_back(tonight: Tonight, change: Change) -> bool:
     return int(back.sum()) >= max(LASTING_NIGHTS, len(last) - 1)
 
 
-def _grown(tonight: Tonight, change: Change) -> Iterator[NightFinding]:
+def _grown(tonight: Tonight, change: Change) -> Iterator[_Step]:
     """An open regression that has become greater, tonight or in the last nights in a row, against
     the nights since it."""
     series, values, length = change.series, _values_since(tonight, change), LASTING_NIGHTS
@@ -251,26 +306,28 @@ def _grown(tonight: Tonight, change: Change) -> Iterator[NightFinding]:
         known = len(values) > length or _worse(tonight, series, middle, level) > 0
         level = middle if known else level
     worse = _worse(tonight, series, tonight.values[series, -length:], level)
-    lasts = settled and worse.min() > tonight.near_limit[series]
-    if worse[-1] > tonight.limit[series] or lasts:
-        yield _run_again(tonight, series, level)
+    limit, near = float(tonight.limit[series]), float(tonight.near_limit[series])
+    if worse[-1] > limit:
+        yield _run_again(tonight, series, level, limit)
+    elif settled and worse.min() > near:
+        yield _run_again(tonight, series, level, near)
 
 
-def _run_again(tonight: Tonight, series: int, level: float) -> NightFinding:
-    """Worse than `level` by more than may be; a re-run beyond the near limit confirms."""
-    series = int(series)
+def _run_again(tonight: Tonight, series: int, level: float, again: float) -> _Step:
+    """Worse than `level` by more than may be; a re-run that is worse by more than `again`
+    confirms."""
     rerun = float(tonight.reruns[series, -1])
     if not np.isfinite(rerun):
-        return _finding(tonight, series, "suspect", level=level)
-    if _worse(tonight, series, rerun, level) <= tonight.near_limit[series]:
-        return _finding(tonight, series, "dismissed", level=level)
+        return _Step(finding_of(tonight, series, "suspect", level=level))
+    if _worse(tonight, series, rerun, level) <= again:
+        return _Step(finding_of(tonight, series, "dismissed", level=level))
     after = float(np.median([tonight.value[series], rerun]))
     n = int(tonight.reference.n[series])
     shift = LevelShift(series, "tonight", tonight.position, level, after, n)
     return _new(tonight, shift, level)
 
 
-def _slow_nodes(tonight: Tonight, peers: PeersTonight, said: set[int]) -> Iterator[NightFinding]:
+def _slow_nodes(tonight: Tonight, peers: PeersTonight, said: set[int]) -> Iterator[_Step]:
     """Series slower than the other nodes of their kind, or doubted and beyond what a node may
     differ; a re-run that says the same confirms, one that is within what nodes may differ clears.
     """
@@ -279,26 +336,18 @@ def _slow_nodes(tonight: Tonight, peers: PeersTonight, said: set[int]) -> Iterat
     # Doubted: the last value before tonight is worse than allowed and unexplained.
     last = last_of(np.isfinite(tonight.values[:, :-1]), 1)
     doubted = (last & tonight.unexplained[:, :-1]).any(axis=1)
-    for series in np.flatnonzero(peers.slow | (peers.beyond & doubted)).tolist():
+    for series in _rows(peers.slow | (peers.beyond & doubted)):
         if series in said:
             continue
         level, n = float(peers.level[series]), int(peers.good[series])
         if not again.slow[series]:
             cleared = np.isfinite(again.level[series]) and not again.beyond[series]
             verdict: Verdict = "dismissed" if cleared else "suspect"
-            yield _finding(tonight, series, verdict, level=level, peers=n)
+            yield _Step(finding_of(tonight, series, verdict, level=level, peers=n))
         else:
             rerun = float(history.reruns[series, position])
             after = float(np.median([tonight.value[series], rerun]))
             yield _new(tonight, LevelShift(series, "peers", position, level, after, n))
-
-
-class _Step(NamedTuple):
-    """A lasting change: new, with its finding, or in place of the change at this position."""
-
-    change: Change
-    finding: NightFinding | None = None
-    replaces: int | None = None
 
 
 def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_Step]:
@@ -312,14 +361,14 @@ def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_Step]:
     newest = {change.series: at for at, change in enumerate(changes) if change.open}
     bad, since = tonight.bad.copy(), tonight.since.copy()
     unproven: Stage = "tonight"
-    for series, at in newest.items():
-        begins = history.position(changes[at].since)
+    for series, newest_at in newest.items():
+        begins = history.position(changes[newest_at].since)
         bad[series, begins:] = False
-        if changes[at].stage != unproven:
+        if changes[newest_at].stage != unproven:
             since[series] = max(since[series], begins)
     positive = np.nan_to_num(values, nan=0.0) > 0
     chosen = (np.arange(values.shape[1]) >= since[:, np.newaxis]) & ~bad & positive
-    for series in np.flatnonzero(chosen[:, -1]).tolist():
+    for series in _rows(chosen[:, -1]):
         at = newest.get(series)
         shift = level_shift(
             series,
@@ -333,8 +382,13 @@ def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_Step]:
             continue
         change = shift.change(history, tonight.night.id)
         if at is None or (changes[at].stage != unproven and change.kind == "regression"):
-            level = None if at is None else change.before
-            yield _Step(change, _finding(tonight, series, change.kind, change, level=level))
+            yield _new(tonight, shift, None if at is None else change.before)
         elif changes[at].stage == unproven and change.kind == "regression":
-            taken = {"since": change.since, "before": change.before, "after": change.after}
-            yield _Step(replace(changes[at], stage="lasting", **taken), replaces=at)
+            lasting = replace(
+                changes[at],
+                stage="lasting",
+                since=change.since,
+                before=change.before,
+                after=change.after,
+            )
+            yield _Step(None, lasting, at)

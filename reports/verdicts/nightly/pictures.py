@@ -44,8 +44,8 @@ _SCALE = Scale(
     -0.04,
     {0.12: "≥ 12 % worse", 0.06: "6 % worse", 0.0: "0", -0.04: "better"},
 )
-#: Nights of a trend, and the changes that are named there.
-_TREND_NIGHTS, _MOST_NAMED = 180, 2
+#: Trends that are drawn, their nights, and the changes that are named there.
+_MOST_TRENDS, _TREND_NIGHTS, _MOST_NAMED = 24, 180, 2
 _HEIGHT_IN = 2.15
 _BAD, _GOOD = "#A6341B", "#0b5a3c"
 #: What is shown round a reference, in units of what is allowed.
@@ -103,6 +103,19 @@ def _names(history: History, rows: Sequence[int]) -> list[str]:
     return [", ".join(filter(None, part)) for part in parts]
 
 
+def trends(checked: Checked, order: Sequence[int]) -> Picture:
+    """The first series of this order over the nights, a panel each."""
+    drawn = order[:_MOST_TRENDS]
+    caption = (
+        "Point: the median of a night's launches, the last night's larger. Grey: the reference and"
+        " what it allows. Dashed: software or machine changed. Red or green: a change that was"
+        " found, with its number. Cross: run again the same night."
+    )
+    if len(drawn) < len(order):
+        caption += f" {len(drawn)} of {count_text(len(order), 'series')}; the history has all."
+    return Picture("trends", "Trends", caption, [trend(checked, one) for one in drawn], [])
+
+
 def trend(checked: Checked, series: int) -> Panel:
     """The last nights of one series against its level and limit: its title says what tells it from
     the others of its case, its footer what is drawn."""
@@ -137,7 +150,7 @@ def trend(checked: Checked, series: int) -> Panel:
     side = "less" if key.better == "lower" else "more"
     x = Axis(ticks=_days(history, first), margin=0.03)
     return Panel(
-        at_text(key) or key.title,
+        f"{key.environment}, {at_text(key) or key.title}",
         marks,
         _alt(history, series, len(changes)),
         x,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from reports.statistics.descriptive import Matrix
 from reports.statistics.tails import Counts, Mask, last_of, residuals
 from reports.verdicts.nightly.limits import References, limits, references, worsening
 from reports.verdicts.nightly.rules import Rules
+from reports.verdicts.nightly.wording import case_names
 
 #: Message lengths up to this are start-up bound; their floor is wider.
 SMALL_MESSAGE_BYTES = 1024
@@ -63,11 +65,16 @@ class Tonight:
         """The night."""
         return self.history.nights[self.position]
 
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Names of the cases, by case id."""
+        return case_names(self.history)
+
     @property
     def near_limit(self) -> Matrix:
-        """Share of the limit, not below the floor: what a re-run may be, and each of four nights in
-        a row. Four such nights are rarer than one beyond the limit: of normal noise, where they are
-        most frequent, they have a fifth of its chance."""
+        """Share of the limit, not below the floor: what each of four nights in a row may be. Of
+        normal noise, where they are most frequent, four such nights have the chance of one beyond
+        the limit."""
         return np.maximum(self.floors, _NEAR * self.limit)
 
     @property

@@ -1,27 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was found, in words: names of series and changes, lines of findings; a history as lists."""
+"""Names of series, changes and findings in words; a history as lists."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from records.history.model import Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
 from reports.load.nights import concerns
 from reports.notation.labels import check_labels, point_text
-from reports.notation.units import (
-    count_text,
-    has_speed,
-    percent,
-    readable_unit,
-    slower_text,
-)
+from reports.notation.units import count_text, has_speed, percent, readable_unit, slower_text
 from reports.notation.values import quantity
 from reports.verdicts.nightly.context import context_changes
-from reports.verdicts.nightly.findings import NightFinding
-from reports.verdicts.nightly.forms import ChangePart, GroupPart, HistoryForm, MissedPart, NightPart
+from reports.verdicts.nightly.forms import (
+    ChangePart,
+    GroupPart,
+    HistoryForm,
+    MissedPart,
+    NightFinding,
+    NightPart,
+    SeriesPart,
+    causes_text,
+    moment,
+)
 
 #: Nights that a list for people shows.
 _MOST_NIGHTS = 30
@@ -43,7 +46,7 @@ def case_names(history: History) -> dict[str, str]:
     }
 
 
-def at_text(key: SeriesKey) -> str:
+def at_text(key: SeriesKey | SeriesPart) -> str:
     """The point of a series: "Send/Recv, 1024 B"; empty without one."""
     return ", ".join(point_text(name, value) for name, value in sorted(key.at.items()))
 
@@ -59,7 +62,7 @@ def natural_order(history: History) -> list[int]:
     cases: dict[str, int] = {}
     metrics: dict[str, int] = {}
 
-    def place(series: int) -> tuple[int, int, list[tuple[str, bool, float, str]]]:
+    def position(series: int) -> tuple[int, int, list[tuple[str, bool, float, str]]]:
         key = history.series[series]
         at = [
             (name, isinstance(value, str), 0.0 if isinstance(value, str) else value, str(value))
@@ -68,21 +71,19 @@ def natural_order(history: History) -> list[int]:
         case = cases.setdefault(key.case_id, len(cases))
         return case, metrics.setdefault(key.metric, len(metrics)), at
 
-    return sorted(range(len(history.series)), key=place)
+    return sorted(range(len(history.series)), key=position)
 
 
-def value_text(key: SeriesKey, value: float, unit_of: Sequence[float] = ()) -> str:
+def value_text(
+    key: SeriesKey | SeriesPart, value: float | None, unit_of: Sequence[float] = ()
+) -> str:
     """ "1.200 ms"; `unit_of`: values whose readable unit is taken."""
+    if value is None:
+        return "no value"
     return quantity(value, readable_unit(key.unit, unit_of or [value]))
 
 
-def amount(key: SeriesKey, before: float, after: float) -> str:
-    """ "1.200 ms → 1.350 ms (12.5 % slower)"."""
-    first, second = (value_text(key, value, (before, after)) for value in (before, after))
-    return f"{first} → {second} ({compared(key, before, after)})"
-
-
-def compared(key: SeriesKey, before: float, after: float) -> str:
+def compared(key: SeriesKey | SeriesPart, before: float, after: float) -> str:
     """ "8.1 % slower", "1.83 × as slow"; "8.1 % worse" of what has no speed."""
     ratio = before / after if key.better == "lower" else after / before
     return slower_text(ratio, after / before - 1, speed=has_speed(key.unit))
@@ -93,28 +94,20 @@ def than(amount: str) -> str:
     return "as" if " × as " in amount else "than"
 
 
-def n_text(finding: NightFinding, change: Change | None = None) -> str:
-    """How many nights, or other nodes, stand behind a reference, or behind that of its change."""
-    n = finding.n if change is None else change.n_before
-    return count_text(n, "other node" if finding.peers else "night")
+def amount(key: SeriesKey | SeriesPart, before: float, after: float) -> str:
+    """ "1.200 ms → 1.350 ms (12.5 % slower)"."""
+    first, second = (value_text(key, value, (before, after)) for value in (before, after))
+    return f"{first} → {second} ({compared(key, before, after)})"
+
+
+def n_text(finding: NightFinding) -> str:
+    """How many nights, or other nodes, stand behind a reference."""
+    return count_text(finding.n, "other node" if finding.of_peers else "night")
 
 
 def nights_more(nights: int) -> str:
     """ "about 7 more nights are needed"."""
     return f"about {count_text(nights, 'more night is', 'more nights are')} needed"
-
-
-def silent_text(key: SeriesKey, finding: NightFinding) -> str:
-    """ "no value, usually 1.2 ms"."""
-    tonight = "zero" if finding.value <= 0 else "no value"
-    known = finding.reference > 0
-    return f"{tonight}, usually {value_text(key, finding.reference)}" if known else tonight
-
-
-def since_text(history: History, change: Change) -> str:
-    """The date of a change's first night; of a step in the first nights that it is unknown."""
-    date = history.nights[history.position(change.since)].date
-    return f"unknown, at the latest {date}" if change.stage == "early" else date
 
 
 def day_names(nights: Sequence[Night]) -> list[str]:
@@ -124,25 +117,16 @@ def day_names(nights: Sequence[Night]) -> list[str]:
     return [night.date[5:16] for night in nights] if several else days
 
 
-def day_of(history: History, change: Change) -> str:
+def day_of(history: History, change: Change | ChangePart) -> str:
     """The date of a change's first night, the hour too where another night is of that day; of a
     step in the first nights that it was before."""
-    date = history.nights[history.position(change.since)].date
-    alike = sum(one.date[:10] == date[:10] for one in history.nights)
+    if isinstance(change, Change):
+        date = history.nights[history.position(change.since)].date
+    else:
+        date = moment(change.since)
+    alike = sum(night.date[:10] == date[:10] for night in history.nights)
     before = "before " if change.stage == "early" else ""
     return before + (date if alike > 1 else date[:10])
-
-
-def causes_of(history: History, change: Change) -> list[str]:
-    """What changed in the night of a change, of what bears on its environment."""
-    place = history.position(change.since)
-    environment = history.series[change.series].environment
-    changed = context_changes(*history.nights[place - 1 : place + 1]) if place else ()
-    return [
-        f"{one.name}: {one.before or 'none'} → {one.after or 'none'}"
-        for one in changed
-        if concerns(one.name, environment)
-    ]
 
 
 def state_of(history: History, change: Change) -> str:
@@ -154,48 +138,75 @@ def state_of(history: History, change: Change) -> str:
     return "open" if change.open else "new reference"
 
 
-def group_line(history: History, names: Mapping[str, str], findings: Sequence[NightFinding]) -> str:
-    """All findings of one case in one line."""
-    worst = findings[0]
-    key, change = history.series[worst.series], worst.change
-    many = f", {count_text(len(findings), 'point')}" if len(findings) > 1 else ""
-    text = f"{names[key.case_id]}{many}: {point_name(key)} "
-    if worst.verdict == "silent":
-        nights = f" [n = {worst.n} nights]" if worst.reference > 0 else ""
-        return text + silent_text(key, worst) + nights
-    if change and (not math.isfinite(worst.value) or worst.verdict in ("improvement", "open")):
-        text += amount(key, change.before, change.after)
+def series_part(key: SeriesKey, names: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of `SeriesPart`."""
+    return {
+        "name": names[key.case_id],
+        "point": point_name(key),
+        "case_id": key.case_id,
+        "check": key.check,
+        "environment": key.environment,
+        "metric": key.metric,
+        "unit": key.unit,
+        "better": key.better,
+        "at": dict(key.at),
+    }
+
+
+def change_part(history: History, names: Mapping[str, str], change: Change) -> ChangePart:
+    """A change in the form that people and programs read."""
+    key, position = history.series[change.series], history.position(change.since)
+    changed = context_changes(*history.nights[position - 1 : position + 1]) if position else ()
+    accepted, state = change.accepted, "open" if change.open else "new reference"
+    state = "went back" if change.closed is not None else state
+    return ChangePart.filled(
+        change,
+        **series_part(key, names),
+        since=history.nights[position].started_at,
+        size=compared(key, change.before, change.after),
+        causes=[
+            f"{item.name}: {item.before or 'none'} → {item.after or 'none'}"
+            for item in changed
+            if concerns(item.name, key.environment)
+        ],
+        state="accepted" if accepted else state,
+        author=accepted.author if accepted else None,
+        reason=accepted.reason if accepted else None,
+    )
+
+
+def change_parts(history: History) -> list[ChangePart]:
+    """All changes of a history."""
+    names = case_names(history)
+    return [change_part(history, names, change) for change in history.changes]
+
+
+def finding_text(finding: NightFinding) -> str:
+    """A finding in one line: how far from what, how a re-run was, since when."""
+    head, change, reference = f"{finding.name}: {finding.point}", finding.change, finding.reference
+    if finding.verdict == "silent":
+        tonight = "no value" if finding.value is None else "zero"
+        usual = f", usually {value_text(finding, reference)}" if (reference or 0) > 0 else ""
+        return f"{head} {tonight}{usual} [n = {n_text(finding)}]"
+    if change and (finding.value is None or finding.verdict in ("improvement", "open")):
+        text = f"{head} {amount(finding, change.before, change.after)}"
+        text += f", tonight {value_text(finding, finding.value)}"
     else:
-        text += f"{amount(key, worst.reference, worst.value)}, limit {percent(worst.limit)}"
-    if worst.rerun is not None:
-        text += f"; run again {_against(key, worst, worst.rerun)}"
-    text += _elsewhere(history, key, findings)
+        limit = percent(finding.limit)
+        text = f"{head} {amount(finding, reference or 0, finding.value or 0)}, limit {limit}"
+    for what, value in (("run again", finding.rerun), ("on other nodes", finding.elsewhere)):
+        if value is not None and reference:
+            text += f"; {what} {value_text(finding, value)} ({compared(finding, reference, value)})"
+    if finding.slow_elsewhere is not None:
+        slow = "slow there too" if finding.slow_elsewhere else "look at the nodes of the night"
+        text += f": {slow}"
+    text += f" [n = {n_text(finding)}]"
     if change is None:
-        return f"{text} [n = {n_text(worst)}]"
-    if worst.verdict == "open" and math.isfinite(worst.value):
-        text += f", tonight {value_text(key, worst.value)}"
-    text += f", since {since_text(history, change)} [{change.stage}, n = {n_text(worst, change)}]"
-    causes = causes_of(history, change)
-    text += f"; changed that night: {', '.join(causes[:3])}" if causes else ""
-    return text + (f" [change {change.id}]" if change.id else "")
-
-
-def _against(key: SeriesKey, finding: NightFinding, value: float) -> str:
-    """A value and how it compares with the reference of a finding."""
-    text = value_text(key, value, (finding.reference, value))
-    return f"{text} ({compared(key, finding.reference, value)})"
-
-
-def _elsewhere(history: History, key: SeriesKey, findings: Sequence[NightFinding]) -> str:
-    """What other nodes gave, of the newest night: slow there too, or a matter of the night's."""
-    known = [(item, item.elsewhere) for item in findings if item.elsewhere is not None]
-    if not known:
-        return ""
-    others = " ".join(history.other_nodes.get(history.nights[-1].id, ())) or "other nodes"
-    slow = {item.slow_elsewhere for item, _ in known}
-    meaning = {True: ": slow there too", False: ": look at the nodes of the night"}
-    text = f"; on {others} {_against(key, *known[0])}"
-    return text if len(slow) > 1 else text + meaning[bool(slow.pop())]
+        return text
+    early = "at the latest " if change.stage == "early" else ""
+    text += f", since {early}{moment(change.since)} ({change.stage})"
+    text += f"; changed that night: {', '.join(change.causes[:3])}" if change.causes else ""
+    return f"{text} [change {change.id}]" if change.id else text
 
 
 def statuses_text(statuses: Mapping[str, int]) -> str:
@@ -221,30 +232,14 @@ def missed_text(missed: Sequence[Missed]) -> str:
     )
 
 
-def change_cells(history: History, names: Mapping[str, str], change: Change) -> list[str]:
-    """A change: number, since when, series, kind, from and to, what changed that night, state."""
-    key = history.series[change.series]
-    return [
-        str(change.id),
-        since_text(history, change),
-        f"{names[key.case_id]}: {point_name(key)}",
-        f"{change.kind} ({change.stage})",
-        amount(key, change.before, change.after),
-        "; ".join(causes_of(history, change)) or "nothing known",
-        state_of(history, change),
-    ]
-
-
 def changes_text(history: History) -> str:
     """Every change with its state and what else changed that night."""
-    names = case_names(history)
-    lines = []
-    for change in history.changes:
-        number, since, series, kind, sizes, causes, state = change_cells(history, names, change)
-        lines.append(
-            f"  {number}: {kind} since {since}: {series} {sizes}; {state};"
-            f" changed that night: {causes}"
-        )
+    lines = [
+        f"  {part.id}: {part.kind} ({part.stage}) since {moment(part.since)}: {part.name}:"
+        f" {part.point} {amount(part, part.before, part.after)}; {state_of(history, change)};"
+        f" changed that night: {causes_text(part.causes)}"
+        for part, change in zip(change_parts(history), history.changes, strict=True)
+    ]
     return "\n".join(lines) or "  no change"
 
 
@@ -262,19 +257,6 @@ def history_form(
             NightPart.filled(night, launches=night.statuses, changes_found=found[night.id])
             for night in nights
         ],
-        missed=[MissedPart.filled(one) for one in missed],
-        changes=[_change(history, change) for change in changes] if history else [],
-    )
-
-
-def _change(history: History, change: Change) -> ChangePart:
-    key, accepted = history.series[change.series], change.accepted
-    state = "open" if change.open else "new reference"
-    return ChangePart.filled(
-        key,
-        **{name: getattr(change, name) for name in ("id", "kind", "stage", "before", "after")},
-        since=history.nights[history.position(change.since)].started_at,
-        state="accepted" if accepted else "went back" if change.closed is not None else state,
-        author=accepted and accepted.author,
-        reason=accepted and accepted.reason,
+        missed=[MissedPart.filled(item) for item in missed],
+        changes=change_parts(history) if history else [],
     )
