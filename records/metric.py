@@ -10,8 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -156,12 +154,3 @@ def point_fault(name: str, at: Mapping[str, Any]) -> str | None:
         if not all(word.isprintable() and len(word) <= _WORD_LENGTH for word in words):
             return f"`at` of {name} holds {words!r:.80}; allowed are up to 500 printable characters"
     return None
-
-
-@cache
-def schema_1_register() -> Register:
-    """What runs and histories of schema 1 do not carry themselves, as it was defined then."""
-    text = Path(__file__).with_name("schema_1.json").read_bytes()
-    stored = msgspec.json.decode(text)
-    metrics = msgspec.convert(stored["metrics"], list[MetricDefinition])
-    return Register.of(metrics, msgspec.convert(stored["checks"], list[CheckDescription]))

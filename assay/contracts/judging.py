@@ -11,7 +11,8 @@ from pathlib import Path
 
 from assay.criteria.loading import criteria_from_text
 from assay.documents import acceptance_files as store
-from assay.documents.verify import unproven, verify
+from assay.documents.run_checks import unproven
+from assay.documents.verify import verify
 from assay.run.provenance import made_with
 from assay.run.start import start_run
 from checks.common.brought import checks_with

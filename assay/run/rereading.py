@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay.documents.verify import NotReadError, SuiteTestError
+from assay.documents.run_checks import NotReadError, SuiteTestError
 from checks.common.base import NOT_JUDGED
 from checks.common.brought import checks_with
 from checks.common.evidence.clocks import Moment

@@ -23,6 +23,8 @@ from records.stability import WatchFolder
 from reports.tests import acceptance_runs as runs
 from reports.tests.test_stability import DOWN, UP, Ledger
 
+pytestmark = pytest.mark.usefixtures("believed")
+
 CONTRACT = """\
 schema: 1
 name: mine

@@ -28,6 +28,8 @@ from reports.tests.advice_machine import Machine, curves_run, profile_of
 from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
 
+pytestmark = pytest.mark.usefixtures("believed")
+
 Capture = pytest.CaptureFixture[str]
 #: The form that a command's words print: `told(words, status, form)`; by default the first word.
 Told = Callable[..., Any]
@@ -48,15 +50,10 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> To
     return form
 
 
-def with_campaign(run: Path) -> Path:
-    (run / "campaign.yaml").write_text("schema: 1\n")
-    return run
-
-
 def a_run(name: str, *, slower: float = 1.0) -> Path:
     placed = {"ranks": 2, "ranks_per_node": 1}
     cases = [synthetic.case("startup", name, placed) for name in ("mpich", "lam")]
-    return with_campaign(synthetic.write_run(Path("results/quick") / name, cases, slower=slower))
+    return synthetic.write_run(Path("results/quick") / name, cases, slower=slower)
 
 
 def test_forms_of_a_run(told: Told, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +77,7 @@ def test_forms_of_a_run(told: Told, capsys: Capture, monkeypatch: pytest.MonkeyP
 
 
 def test_forms_of_an_advice_and_its_profile(told: Told) -> None:
-    run = with_campaign(curves_run(Path("results/quick/curves")))
+    run = curves_run(Path("results/quick/curves"))
     Path("halo.json").write_text(as_text(profile_of()))
     assert told("profile --show halo.json")["calls"]
     words = f"advise halo.json --run {run}"
@@ -106,7 +103,7 @@ def test_tunings_of_a_library_are_ranked_like_libraries(told: Told) -> None:
 
 
 def test_the_form_of_a_prediction(told: Told, capsys: Capture) -> None:
-    words = f"predict {with_campaign(machine_run(Path('results/quick/machine'), (1, 2, 4)))}"
+    words = f"predict {machine_run(Path('results/quick/machine'), (1, 2, 4))}"
     further = "--nodes 64 --leave-out 4 --pictures pictures"
     found = told(f"{words} {further}")
     assert (found["held_out"], len(found["pictures"])) == (2, 2)

@@ -19,14 +19,12 @@ from msgspec.structs import replace
 
 from records.errors import AssayError
 from records.input_files import decoded, line_with, refuse_twice
-from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
+from records.metric import CheckDescription, MetricDefinition, Register
 from records.run.brought import Brought
 from records.text.plain_text import plain, plain_data
 from records.values import ALLOWED, Count, Integer, Params, Scalar, odd_word
 
 SCHEMA = 2
-#: Schemas of plans that can be read.
-READABLE = (1, 2)
 #: Greatest number of passes over all cases.
 MOST_BLOCKS = 10_000
 #: Digits of a case's id: the usual ones, and those of cases that share these.
@@ -211,7 +209,7 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What a run does: the cases of every block, and what they were planned from.
 
-    `metrics` and `checks` define what the planned checks can report (schema 2); `checks_folders`
+    `metrics` and `checks` define what the planned checks can report; `checks_folders`
     are folders outside the tree that some of them came from, from which nothing is read; `brought`
     are those that the campaign itself defines.
     `absent` says why the site cannot give an environment that the campaign names, `left_out` which
@@ -247,9 +245,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def register(self) -> Register:
-        """The metrics and checks that the plan carries; those of schema 1 stand in the product."""
-        if self.schema == 1:
-            return schema_1_register()
+        """The metrics and checks that the plan carries."""
         return Register.of(self.metrics, self.checks)
 
     @cached_property
@@ -318,10 +314,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 refuse_twice(content, file, "a plan")
         except AssayError as error:
             raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
-        if plan.schema not in READABLE:
+        if plan.schema != SCHEMA:
             raise AssayError(
-                f"{file}:1: is a plan of schema {plan.schema}; this Assay reads"
-                f" schemas {', '.join(map(str, READABLE))}"
+                f"{file}:1: is a plan of schema {plan.schema}; this Assay reads schema {SCHEMA}"
             )
         for fault, *member in plan._faults():
             raise AssayError(f"{file}:{line_with(content, *member)}: {fault}")

@@ -87,10 +87,7 @@ def _decoded(
         if not text.isascii():
             text.decode()  # what stays raw is decoded nowhere else
         lines = decoder.decode_lines(text)
-        schemas = {*map(_SCHEMA, lines)}
-        unchained = [*map(_CHAIN, lines)].count(msgspec.UNSET)
-        right = schemas == {SCHEMA} and not unchained
-        if len(lines) == len(texts) and (right or (schemas == {1} and unchained == len(lines))):
+        if len(lines) == len(texts) and {*map(_SCHEMA, lines)} == {SCHEMA}:
             return lines
     except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
