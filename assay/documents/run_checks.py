@@ -116,8 +116,8 @@ def unproven(
 def _launch_faults(
     files: RawFiles, record: Record, reread: Reread | None
 ) -> Iterator[tuple[_Kind, str]]:
-    """How raw files of a launch are not what its record says; of those that are, how they do not
-    give its values, or why they cannot be read again."""
+    """Faults of a launch: raw files that are not what its record says; of those that are, how they
+    do not give its values, or why they cannot be read again."""
     paths, whole = raw_paths(record.artifacts), True
     if record.status == "ok" and not paths:
         yield "raw", f"{_launch(record)}: the record names no raw output"

@@ -162,7 +162,7 @@ def _known(value: Any, stored: Any) -> Any:
 
 
 def differences(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iterator[str]:
-    """How a stored machine form differs from the dossier's but for its files; `other`: another
+    """Differences of a stored machine form from the dossier's but for its files; `other`: another
     Assay made it, and sentences are not compared."""
     fresh = json.loads(dossier.content)
     if other:

@@ -90,7 +90,7 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AsAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line named: the campaign, by path or name, and folders of checks."""
+    """Words of the command line: the campaign, by path or name, and folders of checks."""
 
     campaign: str | None = None
     checks: list[str] = []
@@ -128,7 +128,7 @@ class SpackPackage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpackBuild(msgspec.Struct, frozen=True, kw_only=True):
-    """What Spack built an environment from; `sources` is the digest of our C sources."""
+    """Packages that Spack built an environment from; `sources` is the digest of our C sources."""
 
     environment: str | None = None
     view: str | None = None
@@ -195,7 +195,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def devices(self) -> dict[str, str]:
-        """What carries the messages of each environment, as its library named it to a job."""
+        """Devices that carry the messages of environments, as their libraries named them."""
         return {name: one.device for name, one in self.environments.items() if one.device}
 
     def to_json(self) -> bytes:
@@ -203,7 +203,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.format(msgspec.json.encode(self), indent=1)
 
     def without_secrets(self) -> Provenance:
-        """The same with what looks like a token, a password or a key withheld, and without the
+        """Provenance with what looks like a token, a password or a key withheld, and without the
         folders above a checkout."""
         data = plain_data(msgspec.to_builtins(self))
         for name, environment in self.environments.items():

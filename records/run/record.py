@@ -43,7 +43,7 @@ class Neighbour(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What one launch of a case gave. Only `ok` records enter statistics.
+    """Outcome of one launch of a case. Only `ok` records enter statistics.
 
     `block` counts from 1; a case that cannot run on the site has one `skipped` record with block 0.
     `flags` are short words shown beside the numbers, e.g. "oversubscribed". `profile` is the MPI
@@ -173,7 +173,7 @@ class RecordWriter:
 
 
 def has_torn_tail(path: Path) -> bool:
-    """Whether the last line lacks its newline: the writer died inside it, it never counted."""
+    """Tell whether the last line lacks its newline: the writer died inside it, it never counted."""
     with opened(path) as file:
         if file.seek(0, os.SEEK_END) == 0:
             return False
