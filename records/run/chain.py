@@ -84,8 +84,13 @@ class Chain:
     def follow(self, lines: Sequence[bytes], carried: Sequence[str]) -> str | None:
         """Take in lines without their newlines, and what each carries; gives the first fault. After
         a fault `records` counts the lines before it."""
-        sealed = self.seal.records if self.seal else 0
-        for line, value in zip(lines, carried, strict=True):
+        sealed, end = self.seal.records if self.seal else -1, self.records + len(lines)
+        hashes = [*map(_sha256, lines)]
+        plain = not any(self.records <= at <= end for at in (*self.extensions, sealed))
+        if plain and [*carried] == [self.head, *hashes[:-1]]:
+            self.head, self.records = hashes[-1], end
+            return None
+        for own, value in zip(hashes, carried, strict=True):
             if value != self.due:
                 told = (
                     f"is broken: line {self.records} is not what was written"
@@ -94,10 +99,9 @@ class Chain:
                     " with"
                 )
                 return f"the chain {told}, or lines before this one are missing"
-            found = _sha256(line)
-            if self.seal and self.records + 1 == sealed and found != self.seal.head:
+            if self.seal and self.records + 1 == sealed and own != self.seal.head:
                 return f"is not the record with which the run was sealed ({SEAL})"
-            self.head, self.records = found, self.records + 1
+            self.head, self.records = own, self.records + 1
         return None
 
     def missing(self) -> str | None:
