@@ -82,11 +82,10 @@ doctor: ## missing requirements of this machine, and the command that fixes each
 
 schema: setup ## write the JSON Schemas of campaign, criteria and site files and of machine forms anew, and the keys in docs
 	@$(ASSAY) schema > campaigns/campaign.schema.json
-	@$(ASSAY) schema contract > campaigns/acceptance/contract.schema.json
+	@$(ASSAY) schema contract > plugins/contract/contracts/contract.schema.json
 	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
 	@$(ASSAY) schema site > site-config/site.schema.json
-	@mkdir -p docs/schemas && for form in $$($(ASSAY) schema forms); do \
-		$(ASSAY) schema $$form > docs/schemas/$$form.schema.json; done
+	@mkdir -p docs/schemas && $(ASSAY) schema forms --out docs/schemas
 	@sed -i -e '/^<!-- keys: verdicts/,/^<!-- end of keys/{//!d}' \
 		-e '/^<!-- keys: verdicts/r /dev/stdin' docs/data.md < <($(ASSAY) schema verdicts --markdown)
 	@sed -i -e '/^<!-- keys:/,/^<!-- end of keys/{//!d}' -e '/^<!-- keys:/r /dev/stdin' docs/sites.md \

@@ -29,6 +29,7 @@ settings.load_profile("assay")
 #: Variables that make, pytest and a CI set for their children, which change how programs behave.
 _OF_CALLERS = re.compile(r"MAKE.*|MFLAGS|PYTEST_.*|CI")
 ROOT = Path(__file__).parent
+pytest_plugins = ["assay.tests.fixtures"]
 #: The command that runs the tests of each tier.
 COMMANDS = {"fast": "make test", "cluster": "make test-cluster", "full": "make test-all"}
 #: Tests of other tiers, by tier; seconds of each phase of a test, by tier and test.

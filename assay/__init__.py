@@ -32,14 +32,5 @@ def setup_command(name: str) -> str:
 
 def criteria_files() -> dict[str, Path]:
     """The criteria files of the working folder and of Assay, by name in order."""
-    return _by_name("criteria")
-
-
-def contract_files() -> dict[str, Path]:
-    """The contract files of the working folder and of Assay, by name in order."""
-    return _by_name("acceptance")
-
-
-def _by_name(folder: str) -> dict[str, Path]:
-    files = known_files(ROOT / "campaigns" / folder, f"campaigns/{folder}", "*.yaml")
+    files = known_files(CRITERIA, "campaigns/criteria", "*.yaml")
     return dict(sorted((path.stem, path) for path in files))

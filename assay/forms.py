@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from assay.run.status import RunStatus
 from records.forms import Form, Part, key
-from reports.verdicts.choice.form import ReportForm
+from reports.verdicts.choice.forms import ReportForm
 
 
 class ReasonPart(Part):

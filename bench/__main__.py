@@ -22,7 +22,6 @@ BENCHES = (
         "start",
         "plan",
         "overhead",
-        "suite_overhead",
         "su3_rmd",
         "statistics",
         "choice",
@@ -34,9 +33,7 @@ BENCHES = (
 #: Those that take long, gather others or are gathered by `verdicts`; they run when they are named.
 ON_REQUEST = (
     *("verdicts", "acceptance", "neighbours", "pair_scans", "scan_files", "sequential"),
-    *("short_launches", "resampling", "large_run", "planted", "vetting", "choice_designs"),
-    *("one_job", "site_at_size", "site_cost", "prediction_witness", "contracts"),
-    *("advice", "advice_witness", "profile_cost"),
+    *("short_launches", "contracts", "planted", "vetting"),
 )
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -56,7 +53,7 @@ def main(arguments: list[str]) -> int:
     if name not in there:
         print(f"bench: no bench {name!r}; there are {', '.join(there)}", file=sys.stderr)
         return 2
-    places = ("bench.claims", "bench.faults", "bench.advised", "bench")
+    places = ("bench.claims", "bench.faults", "bench")
     module = import_module(next(f"{at}.{name}" for at in places if find_spec(f"{at}.{name}")))
     print(f"== {name}: {(module.__doc__ or name).splitlines()[0]}", flush=True)
     if hasattr(module, "main"):

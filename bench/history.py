@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.large_run import measured
+from bench.rows import measured
 from bench.simulated.reframe_logs import write_logs
 
 MOST_S, MOST_BYTES = 30.0, 2**30
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
         logs = write_logs(Path(folder) / "logs", tests, nights, repeats)
         for words in (["import", str(logs)], ["report"]):
             assay = str(Path(sys.executable).with_name("assay"))
-            used = measured([assay, "history", *words], folder)
+            used = measured([assay, "nightly", *words], folder)
             seconds, status = seconds + used.seconds, status or used.status
             peak = max(peak, used.peak_bytes)
             print(f"{words[0]} of {tests * nights * repeats} launches: {used}")

@@ -14,8 +14,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.large_run import make_run
 from bench.rows import Row, printed
+from bench.simulated.finished_run import make_run
 
 TIMES, LAUNCHES = 11, 160
 HELP_GOAL_S = 0.05

@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 from records.forms import Part, key
 from reports.commands import NOTHING, NextCommand
 
-#: The greatest number of words of a sentence, as separated by spaces.
-MOST_WORDS = 30
+#: The greatest number of words of a sentence, as separated by spaces; of a headline by
+#: construction.
+MOST_WORDS, HEADLINE_WORDS = 30, 20
 
 #: Words of a reason that a sentence tells.
 _MOST_REASON = 14
@@ -99,7 +100,7 @@ def listed(names: Sequence[str], most: int = 4, last: str = "and") -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
-def short_reason(reason: str) -> str:
-    """A reason of at most so many words as a sentence has room for."""
+def short_reason(reason: str, most: int = _MOST_REASON) -> str:
+    """A reason of at most `most` words, so many as a sentence has room for."""
     words = reason.split()
-    return " ".join(words if len(words) <= _MOST_REASON else [*words[: _MOST_REASON - 1], "…"])
+    return " ".join(words if len(words) <= most else [*words[: most - 1], "…"])

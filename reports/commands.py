@@ -92,12 +92,6 @@ def campaign_of(run: AskedRun) -> str:
     return _campaign(run.provenance, run.plan.campaign)
 
 
-def plan_campaign(run: AskedRun, campaign: str, **options: object) -> NextCommand:
-    """A part of a campaign on the site of a run."""
-    site = _site(run.provenance, run.plan.site)
-    return _command("plan", campaign, site=site, with_=run.provenance.site.builds, **options)
-
-
 def more_blocks(run: AskedRun, blocks: int) -> NextCommand:
     """The same run with so many more blocks."""
     return _command("run", resume=name_of(run), blocks=blocks, checks=run.provenance.asked.checks)
@@ -162,7 +156,7 @@ def night_again(began: Provenance, campaign: str, site: str, history: str) -> Ne
 def rerun_suspects(began: Provenance, campaign: str, site: str, history: str) -> NextCommand:
     """Run the suspicious cases of the newest night again."""
     return _command(
-        *("history", "check"),
+        *("nightly", "check"),
         rerun=True,
         campaign=campaign,
         site=site,
@@ -173,7 +167,7 @@ def rerun_suspects(began: Provenance, campaign: str, site: str, history: str) ->
 
 def accept_changes(changes: Iterable[int], history: str) -> NextCommand:
     """Take changes of a history as the new reference."""
-    return _command("history", "accept-change", *map(str, changes), history=_history(history))
+    return _command("nightly", "accept-change", *map(str, changes), history=_history(history))
 
 
 def first_run(site: str) -> NextCommand:

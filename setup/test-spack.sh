@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 cluster=${CLUSTER:-spack-test}
 setup/spack.sh
 began=$SECONDS
-.venv/bin/assay mirror create --site virtual --from distribution
+.venv/bin/assay build --site virtual --mirror distribution
 .venv/bin/assay build --site virtual --offline
 home=${ASSAY_SPACK_HOME:-build/spack/home}
 echo "test-spack: built in $((SECONDS - began)) s; $(du -sh "$home" | cut -f1) in $home," \

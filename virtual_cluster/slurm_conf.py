@@ -10,8 +10,9 @@ from virtual_cluster.switches import ONE
 
 #: Text of cgroup.conf: a plugin that needs no control group to be mounted or writable.
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\n"
-#: Settings of every Slurm whose nodes share a machine: cores are given out, nothing is bound.
-JOB_SETTINGS = """\
+#: Settings of every Slurm cluster of namespaces, whose nodes share a machine: cores are given out,
+#: nothing is bound.
+COMMON_SETTINGS = """\
 TaskPlugin=task/none
 MpiDefault=none
 SelectType=select/cons_tres
@@ -22,12 +23,8 @@ JobAcctGatherType=jobacct_gather/none
 JobRequeue=0
 MailProg=/bin/true
 KillWait=5
-"""
-#: Settings of every Slurm cluster of namespaces.
-COMMON_SETTINGS = f"""\
-{JOB_SETTINGS}\
-SlurmUser={{user}}
-SlurmdUser={{user}}
+SlurmUser={user}
+SlurmdUser={user}
 AuthType=auth/munge
 AuthInfo=socket=/cluster/munge/socket
 CredType=cred/munge

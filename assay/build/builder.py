@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the views of a site with Spack, and notes what each was built from when complete."""
+"""Builds the views of a site with Spack, and notes the origins of each when complete."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from assay.build import built_from, local_sources
-from assay.build.built_from import sources_digest
+from assay.build import built_from
 from assay.build.commands import SpackCommands
-from assay.build.facts import Lock
+from assay.build.lock import Lock
 from assay.build.spack import SPACK_ENV, Spack, packages_files, write_scope
 from assay.sites.builds import environment_folder, facts_file, view_folder
 from assay.sites.description import SPACK_SUFFIX, SpackDescription
@@ -32,8 +31,7 @@ NEEDED_BYTES = 2 * 10**9
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What to build: a site's views (all, or those its environments `asked` need). `sources`:
-    packages that are built from a folder of the user's."""
+    """The views of a site to build: all, or those its environments `asked` need."""
 
     site: str
     built: SpackDescription
@@ -41,7 +39,6 @@ class BuildRequest:
     offline: bool = False
     anew: bool = False
     jobs: int = 0
-    sources: Mapping[str, Path] = field(default_factory=dict)
 
     def views(self) -> list[str]:
         """Names of the views; raises AssayError for an environment that has none."""
@@ -59,7 +56,7 @@ class BuildRequest:
 
 
 def spack_section(site: str) -> SpackDescription:
-    """What Spack builds for a site. Raises AssayError when its site.yaml does not say."""
+    """The section `spack` of a site. Raises AssayError when its site.yaml has none."""
     built = read_description(site).spack
     if built is None:
         raise AssayError(
@@ -73,44 +70,35 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
     """Resolve, fetch, build, lay out the views, and note each view's facts. What is installed
     already is not built again, so a build that failed continues where it stopped, and one that is
     complete only says so. Raises AssayError and InfrastructureError."""
-    local = local_sources.digests(request.sources)
     commands = prepare(spack, request, say)
     resolve(commands, request.anew)
     lock = Lock(commands.environment / "spack.lock")
-    local_sources.refuse_unused(lock, lock.roots, request.sources)
-    facts = _facts(request, lock, commands.environment, local)
+    facts = _facts(request, lock, commands.environment)
     files = {view: facts_file(request.site, view) for view in facts}
     for view, path in files.items():
         # A view that is about to change is no longer complete.
         if path.is_file() and json.loads(path.read_bytes()) != facts[view]:
             path.unlink()
     roots = sorted({root for known in facts.values() for root in known["roots"]})
-    there = built_from.installed(commands)
-    changed = built_from.changed(commands, there, built_from.digests(lock, roots, local))
+    digests = built_from.digests(lock, roots)
+    there = set(commands.run("looking at what is built", "find", "--format", "{hash}").split())
+    changed = built_from.changed(commands, there, digests)
     laid = all(
         path.is_file() and view_folder(request.site, view).is_dir() for view, path in files.items()
     )
     if laid and there.issuperset(roots) and not changed:
         say(f"nothing has changed since these were built: {', '.join(facts)}")
         return
-    for part in [known["roots"] for known in facts.values()] if request.sources else [roots]:
-        local_sources.lay_copies(commands.environment, request.sources)
-        digests = built_from.digests(lock, part, local)
-        install(commands, part, [one for one in changed if one in digests], request.jobs)
-        built_from.note(commands, digests)
-    if request.built.modules:
-        commands.run("writing module files", "module", "tcl", "refresh", "--delete-tree", "-y")
+    install(commands, roots, changed, request.jobs)
+    built_from.note(commands, digests)
     for view, path in files.items():
         path.parent.mkdir(exist_ok=True)
         write_whole(path, json.dumps(facts[view], indent=1).encode())
         say(f"built: {', '.join(map(request.built.name_of, request.built.views[view]))}")
 
 
-def _facts(
-    request: BuildRequest, lock: Lock, environment: Path, local: Mapping[str, str]
-) -> dict[str, dict[str, Any]]:
-    """What each view is built from: its roots are those that use the library it selects first.
-    `local`: digests of local sources by package."""
+def _facts(request: BuildRequest, lock: Lock, environment: Path) -> dict[str, dict[str, Any]]:
+    """The origins of each view: its roots are those that use the library it selects first."""
     stated = yaml.safe_load((environment / "spack.yaml").read_text())["spack"]["view"]
     facts = {}
     for view in request.views():
@@ -120,15 +108,12 @@ def _facts(
                 f"view {view}: the environment has no such view, or no root that uses its library;"
                 " see the site's spack.views"
             )
-        packages = lock.packages(roots)
-        for name in packages.keys() & local.keys():
-            packages[name]["sources"] = local[name]
         facts[view] = {
             "environment": request.built.environment,
             "view": view,
-            "sources": sources_digest(),
+            "sources": built_from.sources_digest(),
             "roots": sorted(roots),
-            "packages": packages,
+            "packages": lock.packages(roots),
         }
     return facts
 
@@ -145,8 +130,7 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
                 " GB. Make room, or name another place with ASSAY_SPACK_HOME"
             )
         write_scope(spack, request.site, request.built, request.offline)
-        packages = packages_files(request.site, request.built)
-        _lay_environment(request.built, folder, packages, request.sources)
+        _lay_environment(request.built, folder, packages_files(request.site, request.built))
     except OSError as error:
         raise InfrastructureError(
             f"{error.filename or folder}: {error.strerror}; make room or correct the rights, or"
@@ -155,32 +139,25 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
     return SpackCommands(spack, folder, say, alone=request.offline)
 
 
-def _lay_environment(
-    built: SpackDescription, folder: Path, packages: list[Path], sources: Mapping[str, Path]
-) -> None:
-    """Copy the environment, with its kept lock unless the site has a packages.yaml of its own, or
-    packages come from local `sources`. `packages`: the packages.yaml files, the platform's last. A
-    lock that follows from other files or sources is removed."""
+def _lay_environment(built: SpackDescription, folder: Path, packages: list[Path]) -> None:
+    """Copy the environment, with its kept lock unless the site has a packages.yaml of its own.
+    `packages`: the packages.yaml files, the platform's last. A lock that follows from other files
+    is removed."""
     source = SPACK_ENV / "environments" / built.environment
     if not (source / "spack.yaml").is_file():
         known = sorted(path.parent.name for path in SPACK_ENV.glob("environments/*/spack.yaml"))
         raise AssayError(f"spack.environment {built.environment!r}: allowed is {', '.join(known)}")
-    kept = [lock for lock in [source / f"{built.platform}.lock"] if lock.is_file()]
-    kept = kept if len(packages) == 1 and not sources else []
-    given = [source / "spack.yaml", *packages, *kept]
-    parts = [path.read_bytes() for path in given]
-    parts += [f"{name}={place}".encode() for name, place in sorted(sources.items())]
+    lock = source / f"{built.platform}.lock"
+    kept = [lock] if lock.is_file() and len(packages) == 1 else []
+    parts = [path.read_bytes() for path in (source / "spack.yaml", *packages, *kept)]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     noted = folder / "chosen-from.sha256"
     if noted.is_file() and noted.read_text() == digest:
         return
     noted.unlink(missing_ok=True)
     (folder / "spack.lock").unlink(missing_ok=True)
-    environment = yaml.safe_load((source / "spack.yaml").read_bytes())
-    if sources:
-        environment["spack"]["develop"] = local_sources.developed(folder, sources)
-    (folder / "spack.yaml").write_text(yaml.safe_dump(environment, sort_keys=False))
-    for lock in kept:
+    shutil.copyfile(source / "spack.yaml", folder / "spack.yaml")
+    if kept:
         shutil.copyfile(lock, folder / "spack.lock")
     noted.write_text(digest)
 
@@ -192,8 +169,7 @@ def resolve(commands: SpackCommands, anew: bool = False) -> None:
 
 def install(commands: SpackCommands, roots: list[str], again: list[str], jobs: int) -> None:
     """Fetch and check all sources, build what is missing, lay out the views. `again`: installed
-    packages whose sources have changed since. They come first: Spack itself builds a package of
-    local sources again whose files are newer than what is installed."""
+    packages whose sources have changed since."""
     specs = [f"/{root}" for root in roots]
     words = ["install", "--only-concrete", "-j", str(jobs or len(os.sched_getaffinity(0)))]
     commands.run("fetching sources", "fetch", "--missing", "--dependencies", *specs)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From which sources an installed package was built, where Spack's hash does not tell: ours, and
-local ones.
+"""The C sources of ours from which an installed package was built: Spack's hash does not tell.
 
 A file in the Spack home, which all sites share, has a digest of the sources by the package's hash;
 a package that it does not name is built again.
@@ -14,9 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from assay.build.commands import SpackCommands
-from assay.build.facts import Lock
+from assay.build.lock import Lock
 from assay.sites.site import Site
-from checks.common.sources import CHECKS, c_sources
+from checks.common.sources import c_sources, shipped_folders
 from records.errors import InfrastructureError
 from records.files import write_whole
 
@@ -25,13 +24,14 @@ OUR_PACKAGES = ("assay-benchmarks", "assay-hpl", "su3-rmd")
 _NOTES = "our-sources.json"
 
 
-def sources_digest(folder: Path = CHECKS, files: Callable[[Path], list[Path]] = c_sources) -> str:
-    """Twelve hexadecimal digits of the names and contents of `files` below `folder`: all C sources
-    and makefiles."""
+def sources_digest(*folders: Path, files: Callable[[Path], list[Path]] = c_sources) -> str:
+    """Twelve hexadecimal digits of the names and contents of `files` below folders: all C sources
+    and makefiles, by default of the checks that come with Assay."""
     digest = hashlib.sha256()
-    for path in files(folder):
-        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
-        digest.update(path.read_bytes())
+    for folder in folders or shipped_folders():
+        for path in files(folder):
+            digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -47,24 +47,19 @@ def refuse_stale_builds(site: Site, environments: Iterable[str]) -> None:
         )
 
 
-def digests(lock: Lock, roots: list[str], local: Mapping[str, str]) -> dict[str, str]:
-    """Digests of the sources of these packages below `roots`, by hash; `local`: those of local
-    sources, by package."""
-    known = {**dict.fromkeys(OUR_PACKAGES, sources_digest()), **local}
-    return {one: known[lock.specs[one]["name"]] for one in lock.hashes_of(known, roots)}
-
-
-def installed(commands: SpackCommands) -> set[str]:
-    """Hashes of the environment's packages that are installed."""
-    return set(commands.run("looking at what is built", "find", "--format", "{hash}").split())
+def digests(lock: Lock, roots: list[str]) -> dict[str, str]:
+    """The digest of the sources, by the hash of each package of ours below `roots`."""
+    return dict.fromkeys(lock.hashes_of(OUR_PACKAGES, roots), sources_digest())
 
 
 def changed(
     commands: SpackCommands, there: Collection[str], digests: Mapping[str, str]
 ) -> list[str]:
-    """Those of the packages `there` that are not known to be of the sources with these digests."""
+    """The packages `there` that are not known to be of the sources with these digests."""
     noted = _noted(commands)
-    return [one for one, digest in digests.items() if one in there and noted.get(one) != digest]
+    return [
+        known for known, digest in digests.items() if known in there and noted.get(known) != digest
+    ]
 
 
 def note(commands: SpackCommands, digests: Mapping[str, str]) -> None:
@@ -75,5 +70,5 @@ def note(commands: SpackCommands, digests: Mapping[str, str]) -> None:
 
 def _noted(commands: SpackCommands) -> dict[str, str]:
     path = commands.spack.home / _NOTES
-    found: dict[str, str] = json.loads(path.read_bytes()) if path.is_file() else {}
-    return found
+    noted: dict[str, str] = json.loads(path.read_bytes()) if path.is_file() else {}
+    return noted

@@ -39,13 +39,13 @@ _KNOWN = (
     (
         re.compile(r"sha256 checksum failed for (?P<what>\S+)"),
         "{what} has not the checksum that its recipe states; it was not used. Fill the source"
-        " mirror anew: assay mirror create",
+        " mirror anew: assay build --mirror distribution",
         False,
     ),
     (
         re.compile(r"All fetchers failed for (?:resource |spack-stage-)?(?P<what>\S+)"),
         "no source for {what}: neither the mirror {home}/mirror nor the recipe's own place gave it."
-        " Fill the mirror: assay mirror create",
+        " Fill the mirror: assay build --mirror distribution",
         False,
     ),
     (

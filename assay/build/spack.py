@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from assay import ROOT, setup_command
-from assay.sites.builds import CLONES, modules_folder, spack_home
+from assay.sites.builds import CLONES, spack_home
 from assay.sites.description import SpackDescription
 from assay.sites.login import login_environment
 from assay.sites.site_file import site_file
@@ -107,14 +107,6 @@ def write_scope(spack: Spack, site: str, built: SpackDescription, offline: bool)
         "misc_cache": str(home / "cache" / "misc"),
         "test_stage": str(home / "test"),
     }
-    # Module files by name and version; what is built on an MPI library names that too.
-    names = {"^mpi": "{name}/{version}-{^mpi.name}-{^mpi.version}", "all": "{name}/{version}"}
-    modules = {
-        "roots": {"tcl": str(modules_folder(site))},
-        "arch_folder": False,
-        "enable": ["tcl"] if built.modules else [],
-        "tcl": {"hash_length": 0, "projections": names},
-    }
     mirror = {"url": str(home / MIRROR), "source": True, "binary": False}
     # Spack's sign for "replaces what is said elsewhere" is a doubled colon.
     content: dict[str, Any] = {
@@ -122,7 +114,7 @@ def write_scope(spack: Spack, site: str, built: SpackDescription, offline: bool)
         "repos:": {**ours, "builtin": str(spack.packages) if spack.packages else public},
         "mirrors:" if offline else "mirrors": {"assay": mirror},
         "bootstrap": {"root": str(home / "bootstrap")},
-        "modules": {"default": modules},
+        "modules": {"default": {"enable": []}},
         "include": [str(path) for path in packages_files(site, built)],
     }
     for section, stated in content.items():

@@ -5,14 +5,26 @@ from __future__ import annotations
 
 import argparse
 from itertools import islice
+from pathlib import Path
 
 from assay import criteria_files
-from assay.contracts.judging import STATUS, judged_run, kept_acceptance
+from assay.cli import arguments as shared
+from assay.cli.arguments import (
+    CHECK_FOLDERS,
+    JSON,
+    RUN,
+    argument,
+    flag,
+    pictures,
+    repeated,
+    site,
+)
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
+from assay.judging import STATUS, judged_run
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.schema.problems import listed
-from assay.screens.pages import show_pages, tell_pictures
+from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from checks.common.brought import checks_with
 from records.errors import AssayError
@@ -22,8 +34,6 @@ from records.run.checksums import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
-from reports.verdicts.acceptance.against import against_result, compared
-from reports.verdicts.acceptance.bounds import worst
 from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.result import acceptance_result
 
@@ -47,9 +57,9 @@ def accept_command(arguments: argparse.Namespace) -> int:
     where = {"site": arguments.site, "live": False if arguments.json else None}
     dossier = judged_run(run, criteria, text, added, rerun=arguments.rerun, **where)
     result = acceptance_result(dossier, str(run.path))
-    if arguments.json and arguments.against is None:
+    if arguments.json:
         print(as_text(result.data), end="")
-    elif not arguments.json:
+    else:
         folder = run.path / FOLDER
         names = (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN)
         show(result, Screen(), [str(folder / one) for one in names if (folder / one).is_file()])
@@ -58,15 +68,7 @@ def accept_command(arguments: argparse.Namespace) -> int:
     if arguments.pictures is not None:
         drawn = write_pictures(result.pictures(), {}, arguments.pictures)
         tell_pictures(drawn, as_json=arguments.json)
-    verdicts = [dossier.judgement.verdict]
-    if arguments.against is not None:
-        accepted = kept_acceptance(open_run(arguments.against))
-        form = compared(dossier, accepted, arguments.at_least)
-        show_pages(
-            against_result(form, run.plan().site), run.path / "against", as_json=arguments.json
-        )
-        verdicts.append(form.verdict)
-    return STATUS[worst(verdicts)]
+    return STATUS[dossier.judgement.verdict]
 
 
 def _default(run: RunDirectory) -> str:
@@ -83,4 +85,36 @@ def _default(run: RunDirectory) -> str:
     raise AssayError(
         f"{run.path} has not been judged before, and its campaign {plan.campaign} {named}: say by"
         f" what with --criteria FILE, a name in campaigns/criteria/ ({listed(names)}) or a file"
+    )
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay accept`."""
+    shared.declare(
+        parser,
+        accept_command,
+        argument("run_name RUN", f"{RUN}; without it those that fit are listed", nargs="?"),
+        argument(
+            "--criteria CRITERIA",
+            "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
+            " else those that the campaign names",
+        ),
+        flag(
+            "--rerun",
+            "run what is undecided again on the site and judge again, until it is decided or"
+            " reruns_at_most of the criteria are done",
+        ),
+        repeated(
+            "--with RUN",
+            "a run of the acceptance/rerun.yaml that was written before",
+            dest="reruns",
+        ),
+        argument(
+            "--sign KEY",
+            "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
+            type=Path,
+        ),
+        pictures("of the document"),
+        site(None, "where to re-run; default: where the run was made"),
+        *(CHECK_FOLDERS, JSON),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,14 +19,6 @@ DEFAULT_SITE = "virtual"
 MOST_NODES = 1_000_000
 #: Greatest number of blocks that an option may ask for.
 MOST_BLOCKS = 10_000
-#: An argument's metavar → the kind of names that completion offers for it.
-NAMED = {
-    "CAMPAIGN": "campaigns",
-    "CHECK": "checks",
-    "CRITERIA": "criteria",
-    "RUN": "runs",
-    "SITE": "sites",
-}
 
 
 @dataclass(frozen=True)
@@ -51,6 +44,43 @@ def flag(name: str, text: str) -> Argument:
 def repeated(name: str, text: str, **options: Any) -> Argument:
     """An option that may be repeated; its value is a list."""
     return argument(name, text, action="append", default=[], **options)
+
+
+def declare(
+    parser: argparse.ArgumentParser,
+    run: Callable[[argparse.Namespace], int],
+    *arguments: Argument,
+    **defaults: Any,
+) -> None:
+    """Declare the arguments of a command, and the function that does its work."""
+    groups: dict[str, Any] = {"": parser}
+    for given in arguments:
+        if given.group not in groups:
+            groups[given.group] = parser.add_argument_group(given.group)
+        groups[given.group].add_argument(given.name, **given.options)
+    parser.set_defaults(run=run, **defaults)
+
+
+class Verbs:
+    """Commands below a command."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._below = parser.add_subparsers(
+            dest=f"{parser.prog} command", required=True, metavar="ACTION"
+        )
+
+    def add(
+        self,
+        name: str,
+        text: str,
+        run: Callable[[argparse.Namespace], int],
+        *arguments: Argument,
+        **defaults: Any,
+    ) -> None:
+        """Add a command with its help in a line."""
+        declare(
+            self._below.add_parser(name, help=text, description=text), run, *arguments, **defaults
+        )
 
 
 def site(
@@ -129,7 +159,7 @@ def share(text: str) -> float:
 
 
 MAYBE_CAMPAIGN = argument(
-    "campaign CAMPAIGN", "a name that `assay campaigns` lists, or a campaign file", nargs="?"
+    "campaign CAMPAIGN", "a name that `assay plan` lists, or a campaign file", nargs="?"
 )
 RUN = "a run directory, or how the id of a run begins"
 NEWEST = argument("run_name RUN", f"{RUN}; default: the newest", nargs="?")
@@ -141,7 +171,7 @@ BUILDER = argument(
     choices=["spack", "distribution"],
 )
 #: The checks of the folder are there once the command line is parsed.
-CHECKS = argument(
+CHECK_FOLDERS = argument(
     "--checks DIR",
     "a folder of checks outside the tree; may be repeated; ASSAY_CHECKS names more",
     action="append",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay build` and `assay mirror`: a site's MPI libraries and our programs, and their sources."""
+"""`assay build`: a site's MPI libraries and our programs, and their sources."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import argparse
 from assay.build.builder import BuildRequest, build, prepare, resolve, spack_section
 from assay.build.commands import say_with_time
 from assay.build.home_lock import building
-from assay.build.local_sources import local_sources
 from assay.build.mirror import fill_from_distribution, fill_from_web
 from assay.build.spack import find_spack
+from assay.cli import arguments as shared
+from assay.cli.arguments import argument, flag, site
 from assay.cli.doctor import tell
 from assay.requirements import cluster_machine, site_machine
 from assay.sites.builds import spack_home
@@ -19,11 +20,13 @@ from records.errors import AssayError, ExitStatus
 
 def build_command(arguments: argparse.Namespace) -> int:
     """`assay build`."""
+    if arguments.mirror is not None:
+        return _fill_mirror(arguments)
     if arguments.builder == "distribution":
-        if arguments.offline or arguments.environments or arguments.source:
+        if arguments.offline or arguments.environments:
             raise AssayError(
-                "--with distribution takes no --offline, --environments, --source: its packages are"
-                " installed as a whole by apt-get, and our programs compiled as a run begins"
+                "--with distribution takes no --offline, --environments: its packages are installed"
+                " as a whole by apt-get, and our programs compiled as a run begins"
             )
         return tell([*site_machine(), *cluster_machine()])
     asked = tuple(word for word in arguments.environments.split(",") if word)
@@ -34,7 +37,6 @@ def build_command(arguments: argparse.Namespace) -> int:
         arguments.offline,
         arguments.anew,
         arguments.jobs,
-        local_sources(arguments.source, spack_home()),
     )
     request.views()
     spack = find_spack()
@@ -43,14 +45,42 @@ def build_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
-def mirror_command(arguments: argparse.Namespace) -> int:
-    """`assay mirror create`."""
+def _fill_mirror(arguments: argparse.Namespace) -> int:
+    """`assay build --mirror`."""
     built = spack_section(arguments.site)
     with building(spack_home()):
-        if arguments.origin == "distribution":
+        if arguments.mirror == "distribution":
             fill_from_distribution(spack_home(), built, say_with_time)
         else:
             commands = prepare(find_spack(), BuildRequest(arguments.site, built), say_with_time)
             resolve(commands)
             fill_from_web(commands)
     return ExitStatus.PASS
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay build`."""
+    shared.declare(
+        parser,
+        build_command,
+        site(),
+        argument(
+            "--environments", "only these, e.g. lam-spack,mpich-spack; default: all", default=""
+        ),
+        argument(
+            "--with",
+            "spack (default); distribution: its packages, which apt-get installs",
+            dest="builder",
+            choices=["spack", "distribution"],
+            default="spack",
+        ),
+        argument(
+            "--mirror",
+            "only fill the source mirror, for builds without the web, from the distribution's"
+            " source packages or from each recipe's own place; checksums are verified",
+            choices=["distribution", "web"],
+        ),
+        flag("--offline", "sources from the mirror only"),
+        flag("--anew", "choose all versions anew, not by lock"),
+        argument("--jobs", "at once; default: one a core", type=int, default=0),
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay campaigns`, `plan`, `run`: what can be asked, what it costs on a site, and its run."""
+"""`assay plan` and `assay run`: what can be asked, what it costs on a site, and its run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 
-from assay.cli.arguments import DEFAULT_SITE
+from assay.cli.arguments import (
+    BUILDER,
+    DEFAULT_SITE,
+    JSON,
+    MAYBE_CAMPAIGN,
+    NARROWING,
+    argument,
+    declare,
+    flag,
+    length_s,
+    site,
+)
 from assay.criteria.loading import load_criteria
 from assay.loading import ended_by_ctrl_c
 from assay.plan import (
@@ -19,12 +30,12 @@ from assay.plan import (
     Durations,
     MoreBlocks,
     Narrowing,
+    completed,
     earlier_runs,
     make_plan,
     measured_in,
     render_plan,
 )
-from assay.plan.suites import with_suites
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.run.status import run_status
 from assay.schema import campaign_names, load_campaign
@@ -52,15 +63,15 @@ class ListedCampaign(Part):
 
 
 class CampaignsForm(Form, kw_only=True):
-    """`assay campaigns`: what can be asked."""
+    """`assay plan` without a campaign: what can be asked."""
 
     campaigns: Annotated[list[ListedCampaign], key("Every campaign.")]
 
 
-def campaigns_command(arguments: argparse.Namespace) -> int:
-    """`assay campaigns`: print the list of campaigns."""
+def _list_campaigns(*, as_json: bool) -> int:
+    """Print the list of campaigns."""
     found = [_listed(name) for name in campaign_names()]
-    if arguments.json:
+    if as_json:
         print(as_text(CampaignsForm(campaigns=found)), end="")
         return ExitStatus.PASS
     screen = Screen()
@@ -85,31 +96,31 @@ def _listed(name: str) -> ListedCampaign:
     )
 
 
-def _which_campaign(command: str) -> AssayError:
-    """The error of a command without a campaign: those there are, and for `run` which of the
-    newest runs can be resumed."""
-    named = [(f"assay {command} {name}", _listed(name).question) for name in campaign_names()]
+def _which_campaign() -> AssayError:
+    """Error of `assay run` without a campaign: names those there are, and which of the newest runs
+    can be resumed."""
+    named = [(f"assay run {name}", _listed(name).question) for name in campaign_names()]
     begun = []
-    for run in islice(fitting(lambda run: command == "run" and not run.is_driven()), MOST_OFFERED):
+    for run in islice(fitting(lambda run: not run.is_driven()), MOST_OFFERED):
         status = run_status(run)
         if not status.complete:
             told = f"{status.campaign}, {status.done} of {status.planned} launches"
             begun.append((f"assay run --resume {run.path.name}", told))
     kinds = ("campaigns", named), ("runs that are not complete", begun)
-    return unsaid(f"{command}: which CAMPAIGN?", *kinds)
+    return unsaid("run: which CAMPAIGN?", *kinds)
 
 
 def plan_command(arguments: argparse.Namespace) -> int:
     """`assay plan`: print the plan, or with --criteria also what judging it risks."""
     if arguments.campaign is None:
-        raise _which_campaign("plan")
+        return _list_campaigns(as_json=arguments.json)
     add_checks_of(arguments.site)
     campaign = load_campaign(arguments.campaign)
     found, note = site_to_plan_for(arguments.site)
     if note:
         print(note, file=sys.stderr)
     site = found.with_builds(arguments.builder).with_possible_variants(campaign.variants)
-    campaign = with_suites(campaign, site)
+    campaign = completed(campaign, site)
     measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
     durations = Durations(earlier_runs(site.provenance()))
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured, durations)
@@ -142,7 +153,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         from assay.run.start import resume_run, start_run  # slow: ReFrame
 
     if arguments.campaign is None and arguments.resume is None:
-        raise _which_campaign("run")
+        raise _which_campaign()
     if arguments.campaign is not None and arguments.resume is not None:
         raise AssayError("give a campaign to begin, or --resume RUN to go on with one; not both")
     narrowing, more = narrowing_of(arguments), _more_blocks(arguments)
@@ -190,4 +201,57 @@ def narrowing_of(arguments: argparse.Namespace) -> Narrowing:
     checks = tuple(name for names in arguments.checks or () for name in names)
     return Narrowing(
         arguments.environments, checks, arguments.nodes, arguments.blocks, arguments.scale
+    )
+
+
+def declare_plan(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay plan`."""
+    declare(
+        parser,
+        plan_command,
+        *(MAYBE_CAMPAIGN, site(), *NARROWING, BUILDER),
+        argument("--measured RUN", "judge by this run's times which launches are too short"),
+        argument(
+            "--criteria CRITERIA",
+            "also what judging it by these criteria risks: how often a good machine does not"
+            " pass, and a bad one does",
+        ),
+        JSON,
+    )
+
+
+def declare_run(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay run`."""
+    declare(
+        parser,
+        run_command,
+        MAYBE_CAMPAIGN,
+        site(
+            None,
+            f"a folder of site-config/; default: {DEFAULT_SITE}, or where the resumed run began",
+        ),
+        *NARROWING,
+        argument(
+            "--resume RUN", "go on with this run; with --blocks N, add N blocks to one that ended"
+        ),
+        argument(
+            "--until",
+            "with --resume: add blocks until what the campaign asks is known, at most --blocks;"
+            " default: as many as the run has",
+            choices=["decided"],
+        ),
+        flag("--plain", "plain lines even on a terminal"),
+        flag("--no-report", "write no report at the end"),
+        *(JSON, BUILDER),
+        flag(
+            "--in-one-job",
+            "ask Slurm once for nodes, and run all launches there as steps; inside a job with"
+            " enough nodes (salloc, a batch script) that is always so",
+        ),
+        argument(
+            "--time TIME",
+            "with --in-one-job: how long to hold the nodes, in minutes or as [D-]HH:MM:SS; when"
+            " it is used up they are asked for again; default: what the plan needs",
+            type=length_s,
+        ),
     )

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 
 import yaml
 
+from assay.cli import arguments as shared
+from assay.cli.arguments import CHECK_FOLDERS, JSON, argument
 from assay.schema.problems import allowed_text, did_you_mean, listed
 from assay.screens.screen import Screen
 from assay.terminal import say
@@ -84,10 +86,6 @@ class CheckForm(CheckPart, kw_only=True):
 
 def checks_command(arguments: argparse.Namespace) -> int:
     """`assay checks`: print the list of checks, or the explanation of one."""
-    if arguments.reframe is not None:
-        from assay.screens.suite_listing import suite_command  # slow: needed by suites only
-
-        return suite_command(arguments)
     name = arguments.name
     if name == "try":
         from assay.screens.try_output import try_command  # slow: campaigns
@@ -214,3 +212,20 @@ def _brief(value: Any) -> str:
 
 def _indented(text: str | None) -> str:
     return INDENT + " ".join((text or "").split())
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay checks`."""
+    shared.declare(
+        parser,
+        checks_command,
+        argument("name CHECK", "explain this one", nargs="?"),
+        argument(
+            "files FILE",
+            "after the word try, CAMPAIGN[:NAME] and a captured output: what the expressions of"
+            " a campaign's command catch in it",
+            nargs="*",
+        ),
+        CHECK_FOLDERS,
+        JSON,
+    )

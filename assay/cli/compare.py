@@ -1,31 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay compare` and `assay paper`: a run beside another run, or beside a study of the past."""
+"""`assay compare`: a run beside another run of its campaign."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-import msgspec
-
-from assay.documents.report import write_document
+from assay.cli import arguments as shared
+from assay.cli.arguments import HISTORY, JSON, argument, flag, pictures
 from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
 from assay.screens.pages import show_as_asked
-from assay.screens.screen import Screen
 from records.errors import ExitStatus
-from records.forms import as_text
-from records.run.run_directory import RunDirectory, open_run, refuse_other
-from reports.render.terminal import show
-from reports.show.slides import write_pictures
+from records.run.run_directory import RunDirectory, open_run
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
-from reports.verdicts.papers.definition import load_study, read_study, studies
-from reports.verdicts.papers.document import make_document
-from reports.verdicts.papers.result import paper_result
-from reports.verdicts.papers.tables import LONG
-
-#: Folder of the documents of a study in a run directory.
-FOLDER = "paper"
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
@@ -57,32 +45,15 @@ def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
     return first.path, run_of(arguments.run_b, fits, kind, f"assay run {campaign}").path
 
 
-def paper_command(arguments: argparse.Namespace) -> int:
-    """`assay paper`: write the documents of a study, and print its claims."""
-    if arguments.study is None:
-        run_before = {run.plan().campaign for run in fitting()}
-        offered = [
-            (f"assay {'paper' if name in run_before else 'run'} {name}", read_study(file).title)
-            for name, file in studies().items()
-        ]
-        raise unsaid("paper: which STUDY?", ("studies", offered))
-    study = load_study(arguments.study)
-    name = study.name
-    run = run_of(
-        arguments.run_name,
-        lambda run: run.plan().campaign == name,
-        f"run of {name}",
-        f"assay run {name}",
-    ).path
-    folder = arguments.output or run / FOLDER
-    refuse_other(folder, folder=True)
-    result = paper_result(make_document(study, run))
-    written = write_document(result, folder, study.name, LONG)
-    if arguments.pictures is not None:
-        written += write_pictures(result.pictures(), result.looks, arguments.pictures)
-    files = [str(path) for path in written]
-    if arguments.json:
-        print(as_text(msgspec.structs.replace(result.data, files=files)), end="")
-    else:
-        show(result, Screen(), files)
-    return ExitStatus.PASS
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay compare`."""
+    shared.declare(
+        parser,
+        compare_command,
+        argument("run_a RUN", "without any it is listed which runs are alike", nargs="?"),
+        argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
+        flag("--all", "every value, what is not resolved too"),
+        argument("--html FILE", "also write it as a page", type=Path),
+        argument("--markdown FILE", "also write it as Markdown", type=Path),
+        *(pictures("of the page"), HISTORY, JSON),
+    )

@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 
+from assay.cli import arguments as shared
+from assay.cli.arguments import JSON, argument
 from assay.requirements import DoctorForm, Requirement, cluster_machine, site_machine
 from assay.terminal import say
 from records.errors import ExitStatus
@@ -63,3 +65,13 @@ def _line(one: Requirement) -> str:
         return f"found    {one.what}: {one.seen}"
     detail = f" ({one.seen})" if one.seen else ""
     return f"{'MISSING' if one.needed else 'absent '}  {one.what}{detail}: {one.remedy}"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay doctor`."""
+    shared.declare(
+        parser,
+        doctor_command,
+        argument("--site SITE", "check what this site needs"),
+        JSON,
+    )

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay export`: a run or a history for monitoring, or for those who use ReFrame."""
+"""`assay export`: a run or a history for monitoring."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from assay.nightly.importing import surveyed_history, surveys_of
+from assay.cli import arguments as shared
+from assay.cli.arguments import argument, flag, site
 from assay.nightly.silence import campaigns_of
-from assay.terminal import say
-from records.errors import AssayError, ExitStatus, InfrastructureError
-from records.files import write_whole
-from records.forms import as_text
+from assay.screens.pages import print_or_write
+from records.history import DEFAULT_HISTORY
 from records.history.reading import read_history
 from records.history.store import Store, no_nights
 from records.run.run_directory import open_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.render.files import write_folder
 from reports.render.metrics import openmetrics
 from reports.result import Sample
 from reports.verdicts.export import (
@@ -31,64 +29,14 @@ from reports.verdicts.export import (
 )
 from reports.verdicts.nightly.check import newest_night
 from reports.verdicts.nightly.result import night_result
-from reports.verdicts.reframe_export import (
-    performance_logs,
-    references,
-    references_text,
-    reframe_report,
-)
-from reports.verdicts.survey.survey import LEAST_OF_A_LIMIT
 
 
 def export_command(arguments: argparse.Namespace) -> int:
     """Print or write the export."""
-    if arguments.source == "references":
-        return _references(arguments)
-    if arguments.reframe:
-        return _reframe(arguments)
     source = Path(arguments.source)
     is_history = source.is_file() or source.suffix == ".sqlite"
     text = _history(arguments, source) if is_history else _run(arguments)
-    return _written(text, arguments.output)
-
-
-def _written(text: str, output: Path | None) -> int:
-    """Print the text, or write it whole or not at all."""
-    if output is None:
-        print(text, end="")
-        return ExitStatus.PASS
-    try:
-        write_whole(output, text.encode())
-    except OSError as error:
-        raise InfrastructureError(
-            f"{output}: could not be written ({error.strerror}); give another file"
-        ) from error
-    return ExitStatus.PASS
-
-
-def _references(arguments: argparse.Namespace) -> int:
-    """`assay export references`: those that a history supports."""
-    history = surveyed_history(arguments.history)
-    found = references(surveys_of(history, arguments.site, arguments.campaign))
-    if not found:
-        raise AssayError(
-            f"{history} has no figure with {LEAST_OF_A_LIMIT} imported launches at its present"
-            " level; import more: assay history import"
-        )
-    suffix = arguments.output.suffix if arguments.output else ""
-    return _written(references_text(found, suffix), arguments.output)
-
-
-def _reframe(arguments: argparse.Namespace) -> int:
-    """`assay export RUN --reframe`: a report and performance logs, in a folder."""
-    run = open_run(arguments.source)
-    report = reframe_report(run.records(), run.provenance(), run.path.name)
-    folder = arguments.output or run.path / "reframe"
-    files = {"report.json": as_text(report), **performance_logs(report)}
-    write_folder(folder, files)
-    for name in files:
-        say(str(folder / name))
-    return ExitStatus.PASS
+    return print_or_write(text, arguments.output)
 
 
 def _run(arguments: argparse.Namespace) -> str:
@@ -116,3 +64,32 @@ def _history(arguments: argparse.Namespace, source: Path) -> str:
     if not groups:
         raise no_nights(source)
     return line_protocol(points) if arguments.format == "influx" else openmetrics(samples)
+
+
+EXPORT_FORMATS = ("openmetrics", "influx")
+_ONLY = "of a history only this one; default: all"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay export`."""
+    shared.declare(
+        parser,
+        export_command,
+        argument(
+            "source RUN",
+            f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
+            nargs="?",
+            default=str(DEFAULT_HISTORY),
+        ),
+        argument(
+            "--format", "default: %(default)s", choices=EXPORT_FORMATS, default=EXPORT_FORMATS[0]
+        ),
+        flag("--every", "of a run all metrics, not the deciding ones alone"),
+        argument("--campaign CAMPAIGN", _ONLY),
+        site(None, _ONLY),
+        argument(
+            "--output FILE",
+            "write it there, whole or not at all",
+            type=Path,
+        ),
+    )

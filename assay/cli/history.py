@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay history`: a campaign's nights on disk, their verdicts, what changed, what was accepted."""
+"""`assay nightly`: a campaign's nights on disk, their verdicts, what changed, what was accepted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.nightly.judging import judge_nights, show_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import heard, sentence_of, silence_notices
 from assay.run.named_runs import run_of
-from assay.screens.pages import show_pages, tell_pictures
+from assay.screens.pages import tell_pictures
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, as_text
@@ -35,7 +35,7 @@ def now_text() -> str:
 
 
 def add_command(arguments: argparse.Namespace) -> int:
-    """`assay history add`: keep a run as a night."""
+    """`assay nightly add`: keep a run as a night."""
     if arguments.elsewhere and not arguments.rerun_of:
         raise AssayError("--elsewhere belongs to --rerun-of RUN: elsewhere than that run")
     night, values = read_night(run_of(arguments.run_name).path)
@@ -43,7 +43,7 @@ def add_command(arguments: argparse.Namespace) -> int:
         first = store.find(Path(arguments.rerun_of).name).id if arguments.rerun_of else None
         store.add(night, values, first, elsewhere=arguments.elsewhere)
     launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
-    return _end(
+    return end(
         arguments,
         NightAddedForm.filled(night, series=len(values), launches=night.statuses),
         *(f"warning: {warning}" for warning in night.warnings),
@@ -53,40 +53,8 @@ def add_command(arguments: argparse.Namespace) -> int:
     )
 
 
-def import_command(arguments: argparse.Namespace) -> int:
-    """`assay history import`: take in what ReFrame logged."""
-    from assay.nightly.importing import import_files  # slow: needed by imports only
-
-    form = import_files(arguments.history, arguments.paths, arguments.zone)
-    unread = [f"  {one.file}, line {one.line}: {one.reason}" for one in form.unread_parts[:10]]
-    more = form.unread - len(unread)
-    return _end(
-        arguments,
-        form,
-        f"{form.history}: {count_text(form.added, 'launch')} added,"
-        f" {form.known} known already, of {count_text(form.files, 'file')}:"
-        f" {count_text(form.nights, 'night')}, {count_text(form.series, 'series')}",
-        f"no number: {count_text(form.not_numbers, 'figure')}" if form.not_numbers else "",
-        f"not read: {count_text(form.unread, 'line')}" if form.unread else "",
-        *unread,
-        f"  and {more} more; --json lists a hundred" if more else "",
-    )
-
-
-def report_command(arguments: argparse.Namespace) -> int:
-    """`assay history report`: a history as a whole."""
-    from assay.nightly.importing import surveyed_history, surveys_of  # slow: imports
-    from reports.verdicts.survey.result import survey_result  # slow: imports
-
-    history = surveyed_history(arguments.history)
-    result = survey_result(surveys_of(history, arguments.site, arguments.campaign))
-    folder = arguments.out or history.parent / "history-report"
-    show_pages(result, folder, as_json=arguments.json)
-    return ExitStatus.PASS
-
-
 def accept_command(arguments: argparse.Namespace) -> int:
-    """`assay history accept-change`: keep who accepts changes, and why."""
+    """`assay nightly accept-change`: keep who accepts changes, and why."""
     author = getpass.getuser() if arguments.author is None else arguments.author
     reason = arguments.reason
     if reason is None and sys.stdin.isatty():
@@ -99,10 +67,10 @@ def accept_command(arguments: argparse.Namespace) -> int:
     form = ChangeAcceptedForm(changes=arguments.changes, author=author, reason=reason)
     told = count_text(count, "change")
     text = f"accepted {told}; a new reference is learnt for their series from that night on"
-    return _end(arguments, form, text)
+    return end(arguments, form, text)
 
 
-def _end(arguments: argparse.Namespace, form: Form, *lines: str) -> int:
+def end(arguments: argparse.Namespace, form: Form, *lines: str) -> int:
     """Print the machine form or the lines; PASS."""
     if arguments.json:
         print(as_text(form), end="")
@@ -112,7 +80,7 @@ def _end(arguments: argparse.Namespace, form: Form, *lines: str) -> int:
 
 
 def check_command(arguments: argparse.Namespace) -> int:
-    """`assay history check`: judge the nights; gives the exit status."""
+    """`assay nightly check`: judge the nights; gives the exit status."""
     refuse_odd_limits(arguments)
     notifier = Notifier(arguments.history) if arguments.notify else None
     with Store(arguments.history) as store:
@@ -160,7 +128,7 @@ def judge(
 
 
 def silent_command(arguments: argparse.Namespace) -> int:
-    """`assay history silent`: which nights did not come; FAIL where one did not."""
+    """`assay nightly silent`: which nights did not come; FAIL where one did not."""
     after = timedelta(seconds=arguments.after)
     notifier = Notifier(arguments.history) if arguments.notify else None
     try:
@@ -174,14 +142,14 @@ def silent_command(arguments: argparse.Namespace) -> int:
             notifier.send([failure_notice("history: no night to be found", error, "")])
         raise
     form = SilentForm(after_s=after.total_seconds(), campaigns=found)
-    _end(arguments, form, "\n".join(map(sentence_of, found)))
+    end(arguments, form, "\n".join(map(sentence_of, found)))
     if notifier is not None:
         notifier.send(silence_notices(found))
     return ExitStatus.FAIL if any(one.silent for one in found) else ExitStatus.PASS
 
 
 def show_command(arguments: argparse.Namespace) -> int:
-    """`assay history show`: print nights or changes."""
+    """`assay nightly show`: print nights or changes."""
     with Store(arguments.history) as store:
         groups, missed = store.groups(), store.missed(arguments.site, arguments.campaign)
         history = None
@@ -194,7 +162,7 @@ def show_command(arguments: argparse.Namespace) -> int:
     if history:
         lines.append(changes_text(history) if arguments.changes else nights_text(history))
     lost = "" if arguments.changes else missed_text(missed)
-    return _end(arguments, history_form(groups, history, missed), *lines, lost)
+    return end(arguments, history_form(groups, history, missed), *lines, lost)
 
 
 def _group(arguments: argparse.Namespace, store: Store) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 
-from assay.cli.parser import loaded, make_parser
+from assay.cli.parser import make_parser
 from assay.loading import ended_by_ctrl_c
 from assay.terminal import leave_pipe, plain_output
 from records.errors import AssayError, ExitStatus
@@ -29,8 +29,7 @@ def _run(argv: Sequence[str] | None) -> int:
         with ended_by_ctrl_c():
             _refuse_empty(words)
             arguments = make_parser(command).parse_args(words)
-            run = loaded(arguments.run)
-        return int(run(arguments))
+        return int(arguments.run(arguments))
     except AssayError as error:
         _tell(f"{error}")
         return int(error.status)

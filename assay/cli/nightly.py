@@ -12,9 +12,30 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from assay.cli.history import judge, now_text, refuse_odd_limits
+from assay.cli.arguments import (
+    CHECK_FOLDERS,
+    HISTORY,
+    JSON,
+    JUDGING,
+    NEWEST,
+    Verbs,
+    argument,
+    flag,
+    site,
+    span_s,
+)
+from assay.cli.history import (
+    accept_command,
+    add_command,
+    check_command,
+    judge,
+    now_text,
+    refuse_odd_limits,
+    show_command,
+    silent_command,
+)
 from assay.nightly.notifying import Notifier, failure_notice
-from assay.nightly.schedule import Schedule, parse_time, surroundings_of
+from assay.nightly.schedule import KINDS, Schedule, parse_time, surroundings_of
 from assay.run.start import start_run
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of
@@ -101,3 +122,90 @@ def install_command(arguments: argparse.Namespace) -> int:
     schedule.install(arguments.kind)
     say(f"written; remove it with: assay nightly install --with {arguments.kind} --remove")
     return ExitStatus.PASS
+
+
+_NIGHT = (
+    argument("--campaign CAMPAIGN", "a name in campaigns/ or a file", default="nightly"),
+    site(),
+    CHECK_FOLDERS,
+)
+_LATEST = "default: the one added last"
+_NOTIFY = flag("--notify", "tell those whom the history names (docs/monitoring.md)")
+_WHOSE = (argument("--campaign CAMPAIGN", _LATEST), site(None, _LATEST))
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands below `assay nightly`."""
+    verbs = Verbs(parser)
+    verbs.add(
+        "run",
+        "run the campaign, add it to the history, judge it",
+        run_command,
+        *_NIGHT,
+        HISTORY,
+        *JUDGING,
+        rerun=True,
+    )
+    verbs.add(
+        "install",
+        "show a schedule, and with --yes write it",
+        install_command,
+        argument("--with", "what starts it", dest="kind", required=True, choices=KINDS),
+        *_NIGHT,
+        argument("--at", "when it starts, e.g. 02:30", default="02:30"),
+        flag("--yes", "write it; without, it is only shown"),
+        flag("--remove", "remove the schedule"),
+    )
+    verbs.add(
+        "add",
+        "add a run to the history",
+        add_command,
+        *(HISTORY, NEWEST),
+        argument("--rerun-of RUN", "it ran suspicious cases of this run again"),
+        flag("--elsewhere", "and did so on other nodes"),
+        JSON,
+    )
+    verbs.add(
+        "check",
+        "judge the nights not judged yet",
+        check_command,
+        HISTORY,
+        *_WHOSE,
+        *JUDGING,
+        *(CHECK_FOLDERS, _NOTIFY),
+    )
+    verbs.add(
+        "silent",
+        "whether a night did not come",
+        silent_command,
+        HISTORY,
+        argument(
+            "--after TIME",
+            "silent from so long on; default: %(default)s",
+            default="36h",
+            type=span_s,
+        ),
+        _NOTIFY,
+        argument("--campaign CAMPAIGN", "default: all"),
+        site(None, "default: all"),
+        JSON,
+    )
+    verbs.add(
+        "show",
+        "what the history holds",
+        show_command,
+        HISTORY,
+        *_WHOSE,
+        flag("--changes", "the changes that were found"),
+        JSON,
+    )
+    verbs.add(
+        "accept-change",
+        "take changes as the new reference",
+        accept_command,
+        HISTORY,
+        argument("changes CHANGE", "as check names it", type=int, nargs="+"),
+        argument("--author", "who accepts; default: the user's name"),
+        argument("--reason", "why the change is accepted; prompted for on a terminal if omitted"),
+        JSON,
+    )

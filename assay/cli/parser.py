@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parser of the command line, made from the table of commands."""
+"""The parser of the command line, made from the tables of commands."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection
-from importlib import import_module
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from assay.cli.commands import COMMANDS, Command
-from records.errors import ExitStatus
+from assay.cli.commands import COMMANDS, RENAMED, plugin_commands
+from records.errors import AssayError, ExitStatus
+from records.plugins import Command, loaded
 
 _EPILOG = "\n".join(["exit status:", *(f"  {one:d}  {one.meaning}" for one in ExitStatus)])
 
@@ -37,50 +37,57 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def loaded(function: Callable[..., Any] | str) -> Callable[..., Any]:
-    """The function, imported if it is named "module:function"."""
-    if not isinstance(function, str):
-        return function
-    module, _, name = function.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
+class _Completion(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *given: Any) -> None:
+        from assay.cli.completion import print_names, script  # slow: campaigns, checks
+
+        word = given[1]
+        if self.dest == "names":
+            print_names(word)
+        else:
+            print(script(make_parser({*COMMANDS, *plugin_commands()}), word), end="")
+        parser.exit()
 
 
 def make_parser(complete: Collection[str]) -> argparse.ArgumentParser:
-    """The parser of all commands; those in `complete` get their arguments, others only a name."""
+    """The parser of all commands; those in `complete` get their arguments, others only a name.
+
+    Raises AssayError where `complete` has the former name of a command.
+    """
+    further = plugin_commands()
+    for word in complete:
+        if word in RENAMED and word not in further:
+            raise AssayError(f"{word}: this command is now `assay {RENAMED[word]}`")
     parser = _Parser(
         prog="assay",
         description="Evaluation campaigns for HPC clusters.",
-        epilog=_EPILOG,
+        epilog="\n".join([_listed(further), "", _EPILOG]),
         formatter_class=_formatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument(
+        "--print-completion",
+        action=_Completion,
+        choices=["bash", "zsh"],
+        help="print the completion script of a shell and exit",
+    )
+    parser.add_argument("--names", action=_Completion, help=argparse.SUPPRESS)
     subparsers = parser.add_subparsers(
         title="commands, in the order of use", dest="command", required=True, metavar="COMMAND"
     )
     for name, command in COMMANDS.items():
         below = subparsers.add_parser(name, help=command.text, description=command.text)
         if name in complete:
-            _declare(below, command)
+            loaded(command.declare)(below)
+    for name, command in further.items():  # without `help`: the epilog lists them
+        below = subparsers.add_parser(name, description=command.text)
+        if name in complete:
+            loaded(command.declare)(below)
     return parser
 
 
-def _declare(parser: argparse.ArgumentParser, command: Command) -> None:
-    """Declare a command's arguments, or the commands below it."""
-    if command.declare:
-        loaded(command.declare)(parser)
-        return
-    if command.below:
-        subparsers = parser.add_subparsers(
-            dest=f"{parser.prog} command", required=True, metavar=command.metavar
-        )
-        for name, one in command.below.items():
-            _declare(subparsers.add_parser(name, help=one.text, description=one.text), one)
-        return
-    groups: dict[str, Any] = {"": parser}
-    for argument in command.arguments:
-        if argument.group not in groups:
-            groups[argument.group] = parser.add_argument_group(argument.group)
-        groups[argument.group].add_argument(argument.name, **argument.options)
-    run = command.run if command.run.startswith("assay.") else f"assay.cli.{command.run}"
-    parser.set_defaults(run=run, **command.defaults)
+def _listed(further: Mapping[str, Command]) -> str:
+    """Commands of plugins with their help, a line each."""
+    wide = max(map(len, (*COMMANDS, *further)))
+    lines = (f"  {name:{wide}}  {command.text}" for name, command in further.items())
+    return "\n".join(["of plugins:", *lines])

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.documents.report import Report, build_report, default_formats, take_out
+from assay.cli import arguments as shared
+from assay.cli.arguments import JSON, NEWEST, argument, pictures, repeated
+from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
 from assay.forms import RunForm, status_form
 from assay.run.named_runs import run_of
 from assay.run.status import BAD, Bad, FailedFor, RunStatus, failed_for
@@ -17,14 +19,14 @@ from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
 from checks.common.registry import FOLDERS
-from checks.common.sources import further_folders
+from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import as_text
 from reports.analysis.run import Analysis
 from reports.render.terminal import show
 from reports.result import ON_TERMINAL, Section
-from reports.verdicts.choice.form import report_form
+from reports.verdicts.choice.forms import report_form
 
 
 def report_command(arguments: argparse.Namespace) -> int:
@@ -106,3 +108,22 @@ def _report_of(run: str) -> Report | None:
     except AssayError as error:
         print(f"assay: no report: {error}; try again: assay report {run}", file=sys.stderr)
         return None
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay report`."""
+    shared.declare(
+        parser,
+        report_command,
+        NEWEST,
+        argument("--format", None, action="append", choices=FORMATS),
+        argument("--out", "folder; default: RUN/report", type=Path),
+        pictures("of the page", only=True),
+        repeated(
+            "--checks DIR",
+            "a folder of checks outside the tree, for the report.py that they bring; may be"
+            f" repeated; {FURTHER_CHECKS} names more",
+            type=Path,
+        ),
+        JSON,
+    )

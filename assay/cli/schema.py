@@ -8,66 +8,50 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import Any
 
 from assay import ROOT, forms
+from assay.cli import arguments as shared
+from assay.cli.arguments import CHECK_FOLDERS, argument, flag
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import CheckForm, ChecksForm
 from assay.cli.status import RawForm
-from assay.contracts.loading import contract_schema
 from assay.criteria.loading import criteria_schema
 from assay.criteria.risks import PlanRisksForm
 from assay.onboarding.check import SiteCheckForm
 from assay.onboarding.init import SiteInitForm
-from assay.plan.suite_on_site import SuiteForm
 from assay.requirements import DoctorForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
-from records.application_profile import ApplicationProfile
 from records.errors import AssayError, ExitStatus
+from records.files import write_whole
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
+from records.plugins import loaded, plugins
 from records.run.plan import SCHEMA, Plan
-from reports.analysis.forms import VerdictsForm
-from reports.verdicts.acceptance.against import AgainstForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
-from reports.verdicts.advice.outcome import AdviceForm
-from reports.verdicts.choice.form import ReportForm
+from reports.verdicts.choice.forms import ReportForm, VerdictsForm
 from reports.verdicts.comparison.result import ComparisonForm
-from reports.verdicts.contract.forms import ContractForm
 from reports.verdicts.nightly import forms as nightly
-from reports.verdicts.papers.result import PaperForm
-from reports.verdicts.prediction.outcome import PredictionForm
-from reports.verdicts.stability.result import StabilityForm
-from reports.verdicts.survey import forms as survey
 from virtual_cluster.command import ClusterForm
 
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".
 FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
-    "accept-against": AgainstForm,
-    "acceptance": ContractForm,
-    "advise": AdviceForm,
-    "acceptance-watch": StabilityForm,
     "campaigns": CampaignsForm,
     "check": CheckForm,
     "checks": ChecksForm,
-    "checks-reframe": SuiteForm,
     "cluster-status": ClusterForm,
     "compare": ComparisonForm,
     "doctor": DoctorForm,
-    "history-accept-change": nightly.ChangeAcceptedForm,
-    "history-add": nightly.NightAddedForm,
-    "history-import": survey.ImportForm,
-    "history-report": survey.SurveyForm,
-    "history-show": nightly.HistoryForm,
-    "history-silent": nightly.SilentForm,
+    "nightly-accept-change": nightly.ChangeAcceptedForm,
+    "nightly-add": nightly.NightAddedForm,
+    "nightly-show": nightly.HistoryForm,
+    "nightly-silent": nightly.SilentForm,
     "night": nightly.NightForm,
-    "paper": PaperForm,
     "plan": None,
     "plan-risks": PlanRisksForm,
-    "predict": PredictionForm,
-    "profile": ApplicationProfile,
     "raw": RawForm,
     "report": ReportForm,
     "run": forms.RunForm,
@@ -79,35 +63,48 @@ FORMS: dict[str, type[Part] | None] = {
 }
 _WRITTEN = {
     "campaign": campaign_schema,
-    "contract": contract_schema,
     "criteria": criteria_schema,
     "site": site_schema,
 }
 
 
+def _forms() -> dict[str, Any]:
+    """Forms of the core and of plugins, by name in order."""
+    added = {name: form for plugin in plugins().values() for name, form in plugin.forms.items()}
+    return dict(sorted({**FORMS, **added}.items()))
+
+
 def schema_command(arguments: argparse.Namespace) -> int:
     """`assay schema`: print a schema, or the tables of its keys."""
-    of = arguments.of
-    known = [*_WRITTEN, "forms", *FORMS]
+    of, forms = arguments.of, _forms()
+    written = dict(_WRITTEN)
+    for plugin in plugins().values():
+        written |= {name: loaded(schema) for name, schema in plugin.schemas.items()}
+    known = [*written, "forms", *forms]
     if of not in known:
         raise AssayError(f"OF: found {of!r}; allowed are {', '.join(known)}")
     if arguments.markdown:
-        if of != "site" and of not in FORMS:
-            listed = ", ".join(FORMS)
+        if of != "site" and of not in forms:
+            listed = ", ".join(forms)
             raise AssayError(f"--markdown: allowed with `schema site` and {listed}; not with {of}")
         print(key_tables() if of == "site" else key_table(form_schema(of)))
+    elif of == "forms" and arguments.out is not None:
+        for name in forms:
+            file = arguments.out / f"{name}.schema.json"
+            write_whole(file, (_text(form_schema(name), indent=2) + "\n").encode())
     elif of == "forms":
-        print(*FORMS, sep="\n")
+        print(*forms, sep="\n")
     elif of == "campaign":
         print(_line_a_definition(campaign_schema()))
     else:
-        print(_text(_WRITTEN[of]() if of in _WRITTEN else form_schema(of), indent=2))
+        print(_text(written[of]() if of in written else form_schema(of), indent=2))
     return ExitStatus.PASS
 
 
 def form_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of a form; its title is the form's name."""
-    form = FORMS[name]
+    form = _forms()[name]
+    form = loaded(form) if isinstance(form, str) else form
     if form is not None:
         return json_schema(form, name)
     found = struct_schema(Plan)
@@ -126,3 +123,22 @@ def _line_a_definition(schema: dict[str, Any]) -> str:
     parts = {name: _text(part) for name, part in schema.items()}
     parts["$defs"] = "{\n  " + ",\n  ".join(definitions) + "\n }"
     return "{\n " + ",\n ".join(f"{_text(name)}: {text}" for name, text in parts.items()) + "\n}"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay schema`."""
+    shared.declare(
+        parser,
+        schema_command,
+        argument(
+            "of OF",
+            "campaign (the default), criteria, site, or a form; `forms` lists those",
+            nargs="?",
+            default="campaign",
+        ),
+        flag(
+            "--markdown", "the keys of a site.yaml, or of a form, as tables in place of the schema"
+        ),
+        argument("--out DIR", "with `forms`: write all of them there", type=Path),
+        CHECK_FOLDERS,
+    )

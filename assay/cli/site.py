@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay init`: a folder for a site's own files. `assay site init|check`: a site's configuration,
-written from what is there and proven."""
+"""`assay site`: a site described and proven, and a folder for files of your own."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from assay.cli.arguments import JSON, Verbs, argument, flag, repeated
 from assay.onboarding.check import check_site
 from assay.onboarding.init import Wishes, init_site
 from assay.onboarding.questions import Questions
@@ -29,7 +29,7 @@ from reports.render.terminal import show_command
 
 #: Where the text of a finding begins.
 _HANG = len("not proven  ")
-#: What `assay init` writes.
+#: What `assay site folder` writes.
 _LAID_OUT = {
     "README.md": """\
 # Sites and campaigns
@@ -50,7 +50,7 @@ A name that is not here is one that comes with Assay: `assay plan quick --site S
 
 
 def folder_command(arguments: argparse.Namespace) -> int:
-    """`assay init`: lay out the folder; gives the exit status."""
+    """`assay site folder`: lay out the folder; gives the exit status."""
     folder: Path = arguments.folder
     places = [folder / Path(name).parts[0] for name in _LAID_OUT]
     if there := [place for place in places if os.path.lexists(place)]:
@@ -147,3 +147,37 @@ def _ended_by_signals() -> Iterator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands below `assay site`."""
+    verbs = Verbs(parser)
+    verbs.add(
+        "folder",
+        "lay out a folder for the sites and campaigns of your own",
+        folder_command,
+        argument("folder FOLDER", "made if it is not there", type=Path),
+    )
+    verbs.add(
+        "init",
+        "ask Slurm and you, prove the answers by jobs, write site-config/NAME/site.yaml",
+        init_command,
+        argument("name NAME", "default: Slurm's cluster name", nargs="?"),
+        flag("--yes", "accept detected defaults without prompting"),
+        argument("--account", "Slurm account of the jobs"),
+        argument("--qos", "QOS of the jobs"),
+        repeated("--access OPTION", "further sbatch option"),
+        repeated("--partition", "only this partition; may be repeated"),
+        argument("--environments LIST", "only these, with commas between"),
+        argument("--work-dir DIR", "folder that all nodes see"),
+        flag("--overwrite", "replace a site.yaml that exists"),
+        JSON,
+    )
+    verbs.add(
+        "check",
+        "repeat the proof of a site, and name what changed",
+        check_command,
+        argument("site SITE", "a folder of site-config/"),
+        flag("--accept", "keep what is there now as the proof"),
+        JSON,
+    )

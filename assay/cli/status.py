@@ -10,6 +10,7 @@ import sys
 import unicodedata
 from typing import Annotated, Literal
 
+from assay.cli.arguments import JSON, NEWEST, argument, declare
 from assay.run.named_runs import run_of
 from assay.run.status import run_status
 from records.errors import AssayError, ExitStatus
@@ -154,3 +155,28 @@ def _proven(run: RunDirectory, files: RawFiles, name: str, sha256: str) -> bytes
     if hashlib.sha256(content).hexdigest() != sha256:
         raise AssayError(f"{run.path / name}: is not what its record says; it was changed")
     return content
+
+
+def declare_status(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay status`."""
+    declare(
+        parser,
+        status_command,
+        NEWEST,
+        JSON,
+    )
+
+
+def declare_raw(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay raw`."""
+    declare(
+        parser,
+        raw_command,
+        argument("case CASE", "a case's name or id, or how one of them begins"),
+        argument("block BLOCK", "from 1", type=int),
+        argument("environment ENVIRONMENT", "where several cases begin so", nargs="?"),
+        argument("--run RUN", "a run; default: the newest", dest="run_name"),
+        argument("--attempt", "default: the latest", type=int),
+        argument("--only", "this file, byte by byte, and nothing else", choices=[*RAW_SUFFIX]),
+        JSON,
+    )

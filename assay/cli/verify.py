@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay verify`: checksums, values and every verdict of an acceptance, or of a contract, computed
-once more."""
+"""`assay verify`: checksums, values and every verdict of an acceptance, computed once more."""
 
 from __future__ import annotations
 
@@ -9,6 +8,8 @@ import re
 from functools import partial
 from pathlib import Path
 
+from assay.cli import arguments as shared
+from assay.cli.arguments import CHECK_FOLDERS, JSON, argument
 from assay.criteria.loading import criteria_from_text
 from assay.documents.acceptance_files import SUMS
 from assay.documents.run_checks import Check
@@ -16,10 +17,8 @@ from assay.documents.verify import verify
 from assay.run.named_runs import run_of
 from assay.terminal import say
 from checks.common.brought import checks_with
-from records.contract.log import CONTRACT, CONTRACTS, ContractFolder
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
-from records.input_files import kind_at
 from records.run.run_directory import RunDirectory, open_run
 from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.forms import VerifiedPart, VerifyForm
@@ -32,7 +31,12 @@ _HANG = 11
 
 def verify_command(arguments: argparse.Namespace) -> int:
     """`assay verify`: print what was verified; FAIL where something differs."""
-    path, checks = _contract_checks(arguments) or _run_checks(arguments)
+    path, checks = _run_checks(arguments)
+    return tell_checks(arguments, path, checks)
+
+
+def tell_checks(arguments: argparse.Namespace, path: Path, checks: list[Check]) -> int:
+    """Print checks of a folder; FAIL where something differs."""
     good = all(check.good and not check.unproven for check in checks)
     proven = arguments.seal or arguments.signers
     word = "NOT verified" if not good else "verified" if proven else _CONSISTENT
@@ -51,22 +55,6 @@ def verify_command(arguments: argparse.Namespace) -> int:
             say(f"{'':{_HANG}}{told}")
     say(f"{word}: {path}")
     return status
-
-
-def _contract_checks(arguments: argparse.Namespace) -> tuple[Path, list[Check]] | None:
-    """The checks of a contract's folder, or of that of a document; None for anything else."""
-    if arguments.target is None or arguments.run_name:
-        return None
-    target = Path(arguments.target)
-    document = target if target.is_file() else None
-    places = [document.parent, CONTRACTS / _named(document)] if document else [target]
-    folders = [ContractFolder(one) for one in places if kind_at(one / CONTRACT)]
-    if not folders:
-        return None
-    from assay.contracts.verifying import verify_contract  # slow: NumPy, Slurm's libraries
-
-    checks = verify_contract(folders[0], document, arguments.seal, arguments.signers)
-    return folders[0].path, checks
 
 
 def _run_checks(arguments: argparse.Namespace) -> tuple[Path, list[Check]]:
@@ -100,14 +88,31 @@ def _target(target: str | None, run_name: str | None) -> tuple[RunDirectory, Pat
         return open_run(run_name), path
     if path.resolve().parent.name == "acceptance":
         return open_run(str(path.resolve().parent.parent)), path
-    if not (named := _named(path)):
+    if not (named := run_named(path)):
         raise AssayError(f"{path}: does not name its run; say which it is with --run RUN")
     return open_run(named), path
 
 
-def _named(page: Path) -> str:
-    """The run or contract that a page names; "" where it does not."""
+def run_named(page: Path) -> str:
+    """The run, or the contract, that a page names; "" where it does not."""
     with page.open("rb") as file:
         head = file.read(1 << 16).decode("utf-8", "replace")
     found = re.search(r'<meta name="assay-run" content="([\w.-]+)">', head)
     return found[1] if found else ""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay verify`."""
+    shared.declare(
+        parser,
+        verify_command,
+        argument(
+            "target DOCUMENT|RUN",
+            "a document, or its run; default: the newest judged run",
+            nargs="?",
+        ),
+        argument("--run RUN", "the run of the document", dest="run_name"),
+        argument("--seal", "the seal on the signed paper, eight digits or more"),
+        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
+        *(CHECK_FOLDERS, JSON),
+    )

@@ -34,9 +34,9 @@ from records.criteria import (
 from records.forms import Form, Part, key
 from records.run.plan import Plan, PlannedCase
 from records.site.limits import Nominal
+from reports.judgement import Judgement
 from reports.statistics.descriptive import Vector
 from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.model import AcceptanceJudgement
 from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, Values
 
 #: Coefficient of variation of a launch.
@@ -77,16 +77,17 @@ def risks(
     criteria = criteria.with_mixes_of(plan.mix_blocks)
     for what, defects in _machines(criteria):
         simulated = SimulatedMachines(plan, criteria, rates, cv, defects)
-        ends = [simulated.judged_to_the_end(seed) for seed in range(machines)]
+        rounds = [simulated.judged_rounds(seed) for seed in range(machines)]
+        ends = [every[-1] for every in rounds]
         verdicts = [judgement.verdict for judgement in ends]
         passed, failed = verdicts.count("PASS"), verdicts.count("FAIL")
-        reruns = sum(judgement.rerun_count for judgement in ends) / machines
+        reruns = sum(len(every) - 1 for every in rounds) / machines
         undecided = list(_undecided(ends))
         found.append(Risk(what, not defects, cv, passed, failed, reruns, machines, undecided))
     return found
 
 
-def _undecided(ends: Sequence[AcceptanceJudgement]) -> Iterator[str]:
+def _undecided(ends: Sequence[Judgement]) -> Iterator[str]:
     """What left judgements open: criteria with what they lack, and that none is absolute."""
     lacks: Counter[tuple[str, str]] = Counter()
     for end in ends:
@@ -98,7 +99,7 @@ def _undecided(ends: Sequence[AcceptanceJudgement]) -> Iterator[str]:
             note = result.note or (item.note if item else "")
             lacks[f"criterion {result.id}", note or _NO_RERUN_LEFT] += 1
         if not end.absolute:
-            lacks.update((f"criterion {name}", note) for name, note in end.left_out)
+            lacks.update((f"criterion {one.id}", one.note) for one in end.left_out)
         if not end.absolute and not left:
             lacks["no criterion", _NONE_ABSOLUTE] += 1
     for (name, why), count in lacks.most_common():
@@ -180,16 +181,23 @@ class SimulatedMachines:
     defects: Mapping[str, float]
     drift: float = 0.0
 
-    def judged_to_the_end(self, seed: int) -> AcceptanceJudgement:
-        """A machine run, judged, and run again until nothing is asked for."""
+    def judged_to_the_end(self, seed: int) -> Judgement:
+        """Judge a machine and its re-runs until nothing is asked for."""
+        return self.judged_rounds(seed)[-1]
+
+    def judged_rounds(self, seed: int) -> list[Judgement]:
+        """The judgement of a machine's run, and one after each re-run that is asked for."""
         rng, planned = np.random.default_rng(seed), self.plan.blocks
         last = planned + self.criteria.reruns_at_most * self.criteria.rerun_blocks
         common = self.drift * rng.standard_normal(last + 1) if self.drift else np.zeros(last + 1)
         first = range(1, planned + 1)
         values = [self._drawn(series, first, rng, common) for series in self._all]
-        mixes = self._mixes(first, rng)
+        mixes, judgements = self._mixes(first, rng), list[Judgement]()
         for count in range(self.criteria.reruns_at_most + 1):
             found = judge(self.criteria, self._evidence(values, mixes), date(2000, 1, 1), count)
+            judgements.append(found)
+            if not found.rerun:
+                break
             start = planned + 1 + count * self.criteria.rerun_blocks
             again = range(start, start + self.criteria.rerun_blocks)
             mixes |= self._mixes(again, rng)
@@ -201,9 +209,7 @@ class SimulatedMachines:
                         blocks=np.concatenate([before.blocks, more.blocks]),
                         values=np.concatenate([before.values, more.values]),
                     )
-            if not found.rerun:
-                break
-        return found
+        return judgements
 
     def of(self, criterion: Criterion) -> list[Values]:
         """The values that a criterion judges, as a good machine gives them; one block each."""

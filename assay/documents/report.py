@@ -15,8 +15,8 @@ from urllib.parse import quote
 from assay.documents.raw_pages import write_raw_pages
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
+from records.plugins import hooks
 from records.run.run_directory import refuse_other
-from reports.analysis.forms import VerdictsForm, cell_part
 from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
@@ -24,12 +24,12 @@ from reports.render import frames, html, markdown
 from reports.render.files import json_pieces, write_folder
 from reports.render.junit import junit
 from reports.render.pdf import BackgroundPrint, find_browser
-from reports.result import Result
+from reports.result import Result, Section
 from reports.show.raw_links import RawLinks
 from reports.show.slides import write_pictures
+from reports.verdicts.choice.forms import VerdictsForm, cell_part
 from reports.verdicts.choice.launches import listed_with_raw_output
 from reports.verdicts.choice.result import choice_result, run_pictures
-from reports.verdicts.papers.document import study_section
 
 #: The file of each format, and what it has; the page is printed where there is a browser.
 FILES = {
@@ -94,11 +94,12 @@ def build_report(
     analysis = analyse(load_run(run_dir))
     wanted = [name for name in FORMATS if name in formats or (name == "html" and "pdf" in formats)]
     links = RawLinks(quote(os.path.relpath(run_dir.resolve(), out_dir.resolve())))
-    parts, faults, study = list[CheckPart](), list[str](), None
+    parts, faults, further = list[CheckPart](), list[str](), list[Section]()
     if {"html", "md"} & {*wanted}:
         parts, faults = check_parts(analysis, checks, pictures="html" in wanted)
-        study = study_section(analysis)
-    result = choice_result(analysis, parts, links, (*analysis.run.warnings, *faults), study)
+        made = (section_of(analysis, links) for section_of in hooks("report_section"))
+        further += [section for section in made if section is not None]
+    result = choice_result(analysis, parts, links, (*analysis.run.warnings, *faults), further)
     try:
         _write_all(out_dir, wanted, analysis, result, links)
     except OSError as error:

@@ -23,6 +23,7 @@ from records.input_files import decoded, kind_at, read_whole
 from records.run.checksums import SIGNATURE, digest, read_sums, signer
 from reports.render import html
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.verdicts.acceptance.forms import as_of
 from reports.verdicts.acceptance.result import acceptance_result
 
 #: Digits of the seal on paper that are enough.
@@ -152,23 +153,13 @@ def _without_words(value: Any) -> Any:
     return [*map(_without_words, value)] if isinstance(value, list) else value
 
 
-def _known(value: Any, stored: Any) -> Any:
-    """A value with those keys alone that a stored one has, which an earlier Assay made."""
-    if isinstance(value, dict) and isinstance(stored, dict):
-        return {k: _known(inner, stored.get(k)) for k, inner in value.items() if k in stored}
-    if isinstance(value, list) and isinstance(stored, list) and len(value) == len(stored):
-        return [*map(_known, value, stored)]
-    return value
-
-
 def differences(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iterator[str]:
     """Differences of a stored machine form from the dossier's but for its files; `other`: another
     Assay made it, and sentences are not compared."""
     fresh = json.loads(dossier.content)
     if other:
         stored, fresh = _without_words(stored), _without_words(fresh)
-    if isinstance(schema := stored.get("schema"), int) and schema < fresh["schema"]:
-        stored, fresh = dict(stored) | {"schema": fresh["schema"]}, _known(fresh, stored)
+    fresh = as_of(stored.get("schema"), fresh)
     results, again = _by_id(stored), _by_id(fresh)
     for name in dict.fromkeys([*again, *results]):
         before, now = results.get(name), again.get(name)

@@ -43,7 +43,7 @@ def judge_nights(
     if rerun and checked.night.imported:
         raise AssayError("imported launches cannot be run again; leave --rerun out")
     if not rerun and checked.judgement.of("suspect") and not checked.night.imported:
-        print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
+        print("run suspicious cases again with: assay nightly check --rerun", file=sys.stderr)
     # First the suspects; then, on other nodes, what the re-run has just confirmed.
     for elsewhere in (False, True) if rerun else ():
         cases = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay site check`: the proof of a site repeated, and what changed since the last one."""
+"""`assay site check`: the proof of a site repeated, and the changes since the last one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ from typing import Annotated, Any
 import msgspec
 
 from assay import BASE
-from assay.onboarding.proof import (
-    PROOF_FILE,
-    PartitionProof,
-    Proof,
-    keep_proof,
-    prove,
-    read_proof,
-)
+from assay.onboarding import proof as proofs
+from assay.onboarding.proof import PartitionProof, Proof
 from assay.onboarding.slurm_view import SlurmView, ask_slurm
 from assay.sites.description import PartitionDescription
 from assay.sites.site_file import read_site_file, site_file
@@ -29,7 +23,7 @@ _FLEETING = ("waited_s", "nodes", "failed_starts", "way", "faults")
 
 
 class SiteChangePart(Part):
-    """One thing that differs from the last proof of a site."""
+    """A difference to the last proof of a site."""
 
     what: Annotated[str, key("What it is.")]
     before: Annotated[str | None, key("What it was; null: it was not there.")]
@@ -60,26 +54,26 @@ def check_site(name: str, say: Say, *, accept: bool) -> SiteCheckForm:
         raise AssayError(
             f"site {name} is a virtual cluster; check it with assay doctor --site {name}"
         )
-    kept = site_file(name).with_name(PROOF_FILE)
+    kept = site_file(name).with_name(proofs.PROOF_FILE)
     view = ask_slurm()
     changes = [
         change
         for partition, keys in file.partitions.items()
         for change in against_slurm(partition, keys, view)
     ]
-    ways = {key: [one] for key, one in file.environments.items() if "mpi" in one.features}
+    ways = {key: [way] for key, way in file.environments.items() if "mpi" in way.features}
     try:
-        proof = prove(file, ways, file.work_dir or str(BASE / "results"), say)
+        proof = proofs.prove(file, ways, file.work_dir or str(BASE / "results"), say)
     except InfrastructureError:
         raise
     except AssayError as error:  # Slurm takes no job there any more, or the folder is not shared
         return SiteCheckForm(site=name, faults=[str(error)], changes=changes, proof=None)
     if kept.exists():
-        changes += differences(read_proof(kept.read_bytes(), str(kept)), proof)
+        changes += differences(proofs.read_proof(kept.read_bytes(), str(kept)), proof)
     else:
         say(f"{kept} is not there: nothing to compare the proof with; --accept keeps this one")
     if accept:
-        keep_proof(kept, proof)
+        proofs.keep_proof(kept, proof)
     return SiteCheckForm(
         site=name, faults=proof.faults, changes=changes, proof=msgspec.to_builtins(proof)
     )
@@ -114,31 +108,30 @@ def against_slurm(
 
 
 def differences(before: Proof, now: Proof) -> list[SiteChangePart]:
-    """What differs between two proofs: environments, and facts of nodes."""
-    found = []
-    for partition in sorted(before.partitions.keys() | now.partitions.keys()):
-        proofs = [one.partitions.get(partition) or PartitionProof() for one in (before, now)]
-        latest = now.partitions.get(partition) or proofs[0]
-        # What is not proven now has faults.
-        proven: list[Any] = [
-            {n: e for n, e in one.environments.items() if not latest.faults_of(n)} for one in proofs
-        ]
-        pairs = [(f"{partition}, ", *proven)]
-        old, new = (one.nodes for one in proofs)
-        # Nodes that only one of the proofs met stand for their kind.
-        if common := sorted(old.keys() & new.keys()):
-            pairs += [(f"node {name}: ", old[name], new[name]) for name in common]
-        elif old and new:
-            (first, its), (second, others) = (next(iter(one.items())) for one in (old, new))
-            pairs.append((f"node {first} and {second}: ", its, others))
-        for head, *sides in pairs:
-            a, b = (dict(_flat(msgspec.to_builtins(one))) for one in sides)
-            found += [
-                SiteChangePart(f"{head}{name}", a.get(name), b.get(name))
-                for name in sorted(a.keys() | b.keys())
-                if a.get(name) != b.get(name)
-            ]
-    return found
+    """Changes from one proof to the next: of environments, but those not proven now, which have
+    faults, and of nodes."""
+    changes: list[SiteChangePart] = []
+    for name in sorted(before.partitions.keys() | now.partitions.keys()):
+        old, new = (proof.partitions.get(name, PartitionProof()) for proof in (before, now))
+        for mpi in sorted(old.environments.keys() | new.environments.keys()):
+            if not new.faults_of(mpi):
+                sides = (proof.environments.get(mpi) for proof in (old, new))
+                changes += _changes(f"{name}, {mpi}: ", *sides)
+        common = sorted(old.nodes.keys() & new.nodes.keys())
+        for node in common:
+            changes += _changes(f"node {node}: ", old.nodes[node], new.nodes[node])
+        if old.nodes and new.nodes and not common:
+            # Nodes that only one of the proofs met stand for their kind.
+            was, met = next(iter(old.nodes)), next(iter(new.nodes))
+            changes += _changes(f"node {was} and {met}: ", old.nodes[was], new.nodes[met])
+    return changes
+
+
+def _changes(head: str, before: Any, now: Any) -> Iterator[SiteChangePart]:
+    old, new = (dict(_flat(msgspec.to_builtins(one) or {})) for one in (before, now))
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            yield SiteChangePart(f"{head}{name}", old.get(name), new.get(name))
 
 
 def _flat(value: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, str]]:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay site init`: asks Slurm and the person, proves by jobs what they say, writes it down."""
+"""`assay site init`: asks Slurm and the person, proves the answers by jobs, writes them down."""
 
 from __future__ import annotations
 
+import os
+import pwd
 import re
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,11 +23,11 @@ from assay.onboarding.proposal import (
     find_access,
     partition_data,
     proven_data,
+    site_text,
     ways_of,
 )
 from assay.onboarding.questions import Questions
-from assay.onboarding.site_text import site_text
-from assay.onboarding.slurm_view import SlurmView, ask_slurm, work_folders
+from assay.onboarding.slurm_view import SlurmView, ask_slurm
 from assay.probe.job import WorkFolderError
 from assay.run.provenance import only_here
 from assay.sites.login import loaded_modules, login_environment, modules_of_caller
@@ -38,11 +40,17 @@ from records.site.topology import TopologyDescription
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _MOST_ENVIRONMENTS = 6
+#: Variables that name a folder for scratch data, as sites set them, and folders of users' folders.
+_SCRATCH = (
+    *("SCRATCH", "PSCRATCH", "CSCRATCH", "SCRATCHDIR"),
+    *("WORK", "WORKDIR", "PROJECT", "VSC_SCRATCH"),
+)
+_ROOTS = ("/scratch", "/work", "/lustre", "/gpfs/scratch", "/beegfs")
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the command line says beforehand."""
+    """Answers given on the command line."""
 
     name: str | None
     access: Sequence[str]
@@ -69,48 +77,43 @@ def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:
     say(f"{description}, {len(view.nodes)} nodes")
     file = _file_to_write(view.cluster, wishes, questions)
     kinds = _kinds(view, wishes, questions)
-    system, given = modules_system(), login_environment()
+    system, login = modules_system(), login_environment()
     search = MpiSearch(system, say)
-    found = search.found
     environments = _environments(search, wishes, questions, say)
-    known = {module for one in environments.values() for module in one.modules}
-    if of_shell := ", ".join(not_taken(given, known)):
+    of_shell = not_taken(login, {name for mpi in environments.values() for name in mpi.modules})
+    if of_shell:
         say(
-            f"jobs begin with a login shell and get nothing of this shell's {of_shell}; what they"
-            " need of it goes into `modules`, `prepare` or `variables` of an environment"
+            f"jobs begin with a login shell and get nothing of this shell's {', '.join(of_shell)};"
+            " what they need of it goes into `modules`, `prepare` or `variables` of an environment"
         )
-    at_login = loaded_modules(given)
+    at_login = loaded_modules(login)
     data = {
         "schema": 2,
         "name": file.parent.name,
         "description": description,
         **_partitions(view, kinds, wishes),
-        "environments": {key: environment_data(one) for key, one in environments.items()},
+        "environments": {key: environment_data(mpi) for key, mpi in environments.items()},
         **({} if system == "nomod" else {"modules_system": system}),
         **({"login_modules": at_login} if at_login else {}),
     }
     proposed = as_site_file(data).environments
-    ways = {key: ways_of(one, proposed[key], view.mpi_types) for key, one in environments.items()}
-    folders = [wishes.work_dir] if wishes.work_dir else work_folders()
-    if not folders:
-        raise AssayError("no folder was found that you may write; name one with --work-dir")
-    if not wishes.work_dir:
-        folders.insert(0, questions.text("Work folder, seen by all nodes", folders[0]))
-    proof = _proven(data, ways, dict.fromkeys(folders), say)
-    for fault in proof.faults:
-        say(f"not proven: {fault}")
+    ways = {key: ways_of(mpi, proposed[key], view.mpi_types) for key, mpi in environments.items()}
+    proof = _proven(data, ways, _work_folders(wishes, questions), say)
     whole = proven_data({**data, "work_dir": proof.work_dir}, ways, proof)
     if not whole["environments"]:
         raise InfrastructureError(
             "no environment could be proven, so nothing was written; see the reasons above"
         )
     _ask_links(whole, questions)
-    used = [one for name, one in environments.items() if name in whole["environments"]]
-    others = [" ".join(one.modules) or one.wrapper for one in found if one not in used]
-    notes = [f"This shell had, and jobs have not: {of_shell}"] if of_shell else []
-    notes += [f"Further MPIs were found: {', '.join(others)}"] if others else []
-    notes += [f"{kind.key} nodes are also in {', '.join(kind.also)}" for kind in kinds if kind.also]
-    _write(file, site_text(whole, view.cluster, notes), proof, view.topology)
+    used = [mpi for name, mpi in environments.items() if name in whole["environments"]]
+    others = [" ".join(mpi.modules) or mpi.wrapper for mpi in search.found if mpi not in used]
+    notes = {
+        "This shell had, and jobs have not: ": of_shell,
+        "Further MPIs were found: ": others,
+        **{f"{kind.key} nodes are also in ": kind.also for kind in kinds},
+    }
+    lines = [head + ", ".join(names) for head, names in notes.items() if names]
+    _write(file, site_text(whole, view.cluster, lines), proof, view.topology)
     left_out = {name: "; ".join(text) for name in environments if (text := proof.faults_of(name))}
     return SiteInitForm(
         site=whole["name"],
@@ -122,14 +125,14 @@ def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:
 
 
 def not_taken(given: Mapping[str, str], modules: Collection[str] = ()) -> list[str]:
-    """What of the caller's shell matters to measurements and reaches no job: modules, variables by
-    name, an MPI in PATH. `given` is what jobs begin with, `modules` what environments load."""
-    left = modules_of_caller()
-    found = [f"module {name}" for name in left if name not in modules]
-    wrapper = None if left else shutil.which("mpicc")
+    """Modules, variables by name and an MPI in PATH that matter to measurements and that the
+    caller's shell has alone. Jobs begin with the variables `given`, environments load `modules`."""
+    loaded = modules_of_caller()
+    of_shell = [f"module {name}" for name in loaded if name not in modules]
+    wrapper = None if loaded else shutil.which("mpicc")
     if wrapper and shutil.which("mpicc", path=given["PATH"]) != wrapper:
-        found.append(wrapper)
-    return [*found, *only_here(given)]
+        of_shell.append(wrapper)
+    return [*of_shell, *only_here(given)]
 
 
 def _file_to_write(cluster: str, wishes: Wishes, questions: Questions) -> Path:
@@ -188,8 +191,8 @@ def _environments(
         raise AssayError(f"--environments {unknown[0]}: found were {', '.join(proposed)}")
     guess = list(wishes.environments) or list(proposed)[:_MOST_ENVIRONMENTS]
     if not wishes.environments and len(proposed) > 1:
-        for name, one in proposed.items():
-            say(f"  {name}: {one.label}")
+        for name, mpi in proposed.items():
+            say(f"  {name}: {mpi.label}")
         guess = questions.several("Environments", proposed, guess)
     return {name: proposed[name] for name in guess}
 
@@ -210,31 +213,55 @@ def _partitions(view: SlurmView, kinds: Sequence[NodeType], wishes: Wishes) -> d
     return {**({"access": options} if options else {}), "partitions": partitions}
 
 
+def _work_folders(wishes: Wishes, questions: Questions) -> list[str]:
+    """Folders that nodes may share, as a site.yaml writes them, the likeliest first."""
+    if wishes.work_dir:
+        return [wishes.work_dir]
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    # As written, and the folder that must be there.
+    candidates = {f"${name}/assay": os.environ.get(name, "") for name in _SCRATCH}
+    candidates |= {f"{root}/{user}/assay": f"{root}/{user}" for root in _ROOTS}
+    candidates["$HOME/assay-work"] = os.environ.get("HOME", "")
+    folders = [
+        written
+        for written, folder in candidates.items()
+        if folder.startswith("/") and Path(folder).is_dir() and os.access(folder, os.W_OK | os.X_OK)
+    ]
+    if not folders:
+        raise AssayError("no folder was found that you may write; name one with --work-dir")
+    asked = questions.text("Work folder, seen by all nodes", folders[0])
+    return list(dict.fromkeys([asked, *folders]))
+
+
 def _proven(data: dict[str, Any], ways: Ways, folders: Iterable[str], say: Say) -> Proof:
     """The proof, with the first work folder that nodes share."""
     for folder in folders:
         try:
-            return prove(as_site_file({**data, "work_dir": folder}), ways, folder, say)
+            proof = prove(as_site_file({**data, "work_dir": folder}), ways, folder, say)
         except WorkFolderError as error:
             say(f"{error}")
+            continue
+        for fault in proof.faults:
+            say(f"not proven: {fault}")
+        return proof
     raise AssayError("no work folder is shared with the nodes; name one with --work-dir")
 
 
 def _ask_links(data: Mapping[str, Any], questions: Questions) -> None:
     """The rate of the links where nodes do not tell it; unknown stays out."""
 
-    def fault(said: str) -> str | None:
-        if said == "unknown" or (re.fullmatch(r"\d+(\.\d+)?", said) and float(said) > 0):
+    def fault(answer: str) -> str | None:
+        if answer == "unknown" or (re.fullmatch(r"\d+(\.\d+)?", answer) and float(answer) > 0):
             return None
-        return f"found {said}; allowed are a number above 0, as 25 or 2.5, and unknown"
+        return f"found {answer}; allowed are a number above 0, as 25 or 2.5, and unknown"
 
     for name, partition in data["partitions"].items():
         if "bits_per_second" in partition.get("network", {}):
             continue
         asked = f"{name}: rate of a node's link in Gbit/s, if you know it"
-        said = questions.text(asked, "unknown", fault)
-        if said != "unknown":
-            link = {"name": f"{said} Gbit/s", "bits_per_second": float(said) * 1e9}
+        rate = questions.text(asked, "unknown", fault)
+        if rate != "unknown":
+            link = {"name": f"{rate} Gbit/s", "bits_per_second": float(rate) * 1e9}
             partition["network"] = partition.get("network", {}) | link
 
 

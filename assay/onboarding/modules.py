@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The module system of the login node: which it is, what it lists, what it says on loading."""
+"""The module system of the login node: its name, its modules, its messages on loading."""
 
 from __future__ import annotations
 
@@ -99,22 +99,28 @@ def named_modules(why: str, known: Iterable[str]) -> list[str]:
 
 
 def spider_ways(system: str, module: str) -> list[tuple[str, ...]]:
-    """What must be loaded before a module of a hierarchy, as Lmod's `module spider` says."""
+    """Modules to load before one of a hierarchy, as Lmod's `module spider` lists the ways."""
     return needed_modules(load(system, (), f"module spider {module} 2>&1 </dev/null").printed)
 
 
-def needed_modules(told: str) -> list[tuple[str, ...]]:
-    """The ways in what `module spider NAME` says of a module in a hierarchy."""
+def needed_modules(listing: str) -> list[tuple[str, ...]]:
+    """The ways that `module spider NAME` lists to a module in a hierarchy."""
     match = re.search(
-        r"load all module\(s\) on any one of the lines below.*?\n\s*\n(.*)", told, re.S
+        r"load all module\(s\) on any one of the lines below.*?\n\s*\n(.*)", listing, re.S
     )
     ways = []
-    for line in match[1].splitlines() if match else ():
-        words = line.split()
+    for words in (tuple(line.split()) for line in match[1].splitlines()) if match else ():
         if not words or not all(re.fullmatch(r"[\w.+@/-]+", word) for word in words):
             break
-        ways.append(tuple(words))
+        ways.append(words)
     return ways
+
+
+def names(system: str) -> list[str]:
+    """The modules that a job's shell sees; of a hierarchy of Lmod also those that are hidden."""
+    kinds = ("avail", "spider") if system == "lmod" else ("avail",)
+    listings = (load(system, (), f"module -t {kind} 2>&1 </dev/null").printed for kind in kinds)
+    return list(dict.fromkeys(name for listing in listings for name in names_of(listing)))
 
 
 def names_of(listing: str) -> list[str]:

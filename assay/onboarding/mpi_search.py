@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An MPI in PATH, and modules that bring one: found by loading and looking.
+"""MPIs of the login node: wrappers in PATH, and modules whose name is an MPI's.
 
-One search: a way is a list of modules to load in this order. Names only say which ways to try
-first; what a module system says on a failure leads to further ways.
+A way is a list of modules to load in this order. Ways begin with an MPI's module alone; a failure
+that names further modules leads to ways with these before what failed. Modules that need others
+and do not name them are found where the person has loaded them.
 """
 
 from __future__ import annotations
 
-import heapq
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.onboarding.modules import (
-    Loaded,
-    load,
-    named_modules,
-    names_of,
-    newest_first,
-    spider_ways,
-    unversioned,
-)
+from assay.onboarding import modules as module_system
+from assay.onboarding.modules import Loaded, load, newest_first, unversioned
 from assay.sites.login import login_environment, modules_of_caller
-from assay.terminal import Say
+from assay.terminal import Say, said_meanwhile
 from records.text.natural import natural
 from reports.notation.labels import shortened
 
@@ -38,12 +32,8 @@ _MPI_NAME = re.compile(
 _COMPILER = re.compile(
     r"(?:^|[/\s:-])(gcc|gnu|intel|oneapi|aocc|nvhpc|pgi|clang|llvm|cce|arm)(?![a-z])", re.I
 )
-#: Up to so many modules are all tried, of any name.
-_FEW = 40
 #: Ways that are tried, seconds that it may take, modules of a way.
-_MOST_TRIED = 120
-_LONGEST_S = 300.0
-_DEEPEST = 6
+_MOST_TRIED, _LONGEST_S, _DEEPEST = 120, 300.0, 4
 _SAID_AGAIN_S = 20.0
 #: Lines of a message on what was tried, and characters of a reason.
 _MOST_LINES, _REASON_LENGTH = 20, 200
@@ -61,10 +51,8 @@ for name in mpirun mpiexec mpirun.mpich mpirun.openmpi; do
         head -n 4 | tr '\n' ' ')"
 done
 echo "@loaded=${LOADEDMODULES:-}"
-echo "@available"
 """
 )
-_LIST = "module -t avail 2>&1 </dev/null"
 #: Family → what its launcher says of itself.
 _FAMILIES = (
     ("openmpi", re.compile(r"Open MPI\)? *v?([\d.]+)|OpenRTE\)? ([\d.]+)")),
@@ -93,24 +81,24 @@ class FoundMpi:
     @property
     def label(self) -> str:
         """For readers."""
-        place = f"modules {', '.join(self.modules)}" if self.modules else "in PATH"
-        return f"{self.family} {self.version} ({place}; {self.wrapper})"
+        source = f"modules {', '.join(self.modules)}" if self.modules else "in PATH"
+        return f"{self.family} {self.version} ({source}; {self.wrapper})"
 
     def order(self) -> tuple[object, ...]:
         """Newer versions are greater; of equal ones that with fewer modules."""
         return (natural(self.version), -len(self.modules), natural(" ".join(self.modules)))
 
 
-def chosen(found: Iterable[FoundMpi]) -> dict[str, FoundMpi]:
+def chosen(mpis: Iterable[FoundMpi]) -> dict[str, FoundMpi]:
     """The newest of each family and compiler, by the name of its environment."""
     newest: dict[tuple[str, str], FoundMpi] = {}
-    for one in found:
-        newest.setdefault((one.family, one.compiler_family), one)
+    for mpi in mpis:
+        newest.setdefault((mpi.family, mpi.compiler_family), mpi)
     families = [family for family, _ in newest]
     names = {}
-    for (family, compiler), one in newest.items():
+    for (family, compiler), mpi in newest.items():
         alone = families.count(family) == 1 or not compiler
-        names[family if alone else f"{family}-{compiler}"] = one
+        names[family if alone else f"{family}-{compiler}"] = mpi
     return dict(sorted(names.items()))
 
 
@@ -121,158 +109,89 @@ class MpiSearch:
     """
 
     def __init__(self, system: str, say: Say) -> None:
-        self._system, self._say = system, say
+        self._system = system
         self.tried: dict[Way, str] = {}
-        self._ways: list[tuple[int, int, int, int, Way]] = []
-        self._seen: set[Way] = set()
-        self._known: set[str] = set()
-        #: What is visible once a way is loaded.
-        self._openers: dict[Way, set[str]] = {}
-        #: Ways that name no module on failure or bring nothing, with the place of that module.
-        self._stuck: list[tuple[Way, int]] = []
-        self._guessed: set[Way] = set()
+        self._bare = _look(load(system, (), _LOOK))
+        self.found = list(_mpis_of(self._bare, (), {}))
         #: Module → names of the modules with which it loaded.
         self._enough: dict[str, list[set[str]]] = {}
-        bare = load(system, (), _LOOK + (_LIST if system != "nomod" else ""))
-        self._bare, visible = _look(bare)
-        self.found = list(_of_look(self._bare, (), {}))
         if system != "nomod":
-            self._search_modules(visible)
+            known = module_system.names(system)
+            mpis = [(name,) for name in newest_first(known) if _MPI_NAME.search(name)]
+            say(f"looking into {len(mpis)} modules for an MPI")
+            with said_meanwhile(say, lambda: f"{len(self.tried)} ways without one", _SAID_AGAIN_S):
+                left = self._search([tuple(modules_of_caller()), *mpis], known)
+            if left:
+                say(f"{left} ways of loading modules are not tried: too many")
         self.found = sorted(dict.fromkeys(self.found), key=FoundMpi.order, reverse=True)
 
     def not_loaded(self) -> list[str]:
         """A line for each MPI module of which no way brings a wrapper, with the first reason."""
-        first = {way[-1]: why for way, why in reversed(self.tried.items()) if not _rank(way[-1])}
+        first = {way[-1]: why for way, why in reversed(self.tried.items())}
         return [f"{name}: {why}" for name, why in first.items() if name not in self._enough]
 
     def told(self) -> str:
-        """What was tried, MPI modules first, with the reason of each failure."""
-        alike: dict[tuple[str, str], list[Way]] = {}
-        for way in sorted(self.tried, key=lambda way: _rank(way[-1])):
-            target = "" if _rank(way[-1]) else way[-1]
-            alike.setdefault((target, self.tried[way]), []).append(way)
+        """The ways that were tried, with the reason of each failure."""
         lines = [
-            f"  {' '.join(ways[0])}{f' and {more} more' if (more := len(ways) - 1) else ''}:"
-            f" {shortened(why, _REASON_LENGTH)}"
-            for (_, why), ways in alike.items()
+            f"  {' '.join(way)}: {shortened(why, _REASON_LENGTH)}"
+            for way, why in self.tried.items()
         ]
         left = [f"  and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
         return "\n".join([*lines[:_MOST_LINES], *left])
 
-    def _search_modules(self, visible: Sequence[str]) -> None:
-        self._openers[()] = set(visible)
-        self._offer((), visible)
-        if self._system == "lmod":
-            hidden = names_of(load("lmod", (), "module -t spider 2>&1 </dev/null").printed)
-            self._offer((), [name for name in hidden if _MPI_NAME.search(name)])
-        # What the person has loaded.
-        self._add(tuple(modules_of_caller()), rank=0)
-        self._say(f"looking into {len(self._ways)} modules for an MPI")
-        begun = said = time.monotonic()
-        for count in range(1, _MOST_TRIED + 1):
-            if (way := self._next()) is None:
-                return
-            loaded = load(self._system, way, _LOOK + ("" if _rank(way[-1]) == 0 else _LIST))
-            if loaded.failed:
-                self._after_failure(way, loaded)
-            else:
+    def _search(self, ways: Sequence[Way], known: Sequence[str]) -> int:
+        """Try the ways, and those to which their failures lead; gives how many are left."""
+        queue, seen, begun = deque(filter(None, ways)), {*ways}, time.monotonic()
+        for _ in range(_MOST_TRIED):
+            if not queue or time.monotonic() - begun > _LONGEST_S:
+                break
+            way = queue.popleft()
+            others = {unversioned(name) for name in way[:-1]}
+            # Other versions of what was enough for it, and more, add nothing.
+            if any(enough <= others for enough in self._enough.get(way[-1], ())):
+                continue
+            loaded = load(self._system, way, _LOOK)
+            if not loaded.failed:
                 self._after_loading(way, loaded)
-            if time.monotonic() - said > _SAID_AGAIN_S:
-                said = time.monotonic()
-                self._say(f"{count} ways of loading modules tried, {len(self._ways)} left")
-                if said - begun > _LONGEST_S:
-                    break
-        if self._ways:
-            self._say(f"{len(self._ways)} ways of loading modules are not tried: too many")
+                continue
+            self.tried[way] = loaded.why
+            for longer in self._longer(way, loaded, known):
+                if longer not in seen and len(longer) <= _DEEPEST:
+                    seen.add(longer)
+                    queue.append(longer)
+        return len(queue)
 
-    def _offer(self, before: Way, names: Iterable[str]) -> None:
-        """Modules that are visible once others are loaded, newest versions first."""
-        self._known.update(names)
-        few, counts = len(self._known) <= _FEW, dict[str, int]()
-        for name in newest_first(names):
-            counts[unversioned(name)] = newer = counts.get(unversioned(name), -1) + 1
-            if few or _rank(name) < 2:
-                self._add((*before, name), newer)
-
-    def _add(self, way: Way, newer: int = 0, rank: int | None = None) -> None:
-        if way and way not in self._seen and (rank == 0 or len(way) <= _DEEPEST):
-            self._seen.add(way)
-            rank = _rank(way[-1]) if rank is None else rank
-            heapq.heappush(self._ways, (rank, len(way), newer, len(self._seen), way))
-
-    def _next(self) -> Way | None:
-        """The way to try next; when none is left, each module that opens before what is stuck."""
-        for refill in (False, True):
-            if refill:
-                openers = [way for way in self._openers if way]
-                if self.found:
-                    openers = [way for way in openers if _rank(way[-1]) < 2]
-                for opener in sorted(openers, key=lambda way: _rank(way[-1])):
-                    for way, at in self._stuck:
-                        if way[-1] not in self._enough:
-                            longer = (*way[:at], *opener, *way[at:])
-                            self._guessed.add(longer)
-                            self._add(longer)
-            while self._ways:
-                way = heapq.heappop(self._ways)[-1]
-                others = {unversioned(name) for name in way[:-1]}
-                # Other versions of what was enough for it, and more, add nothing.
-                if not any(enough <= others for enough in self._enough.get(way[-1], ())):
-                    return way
-        return None
-
-    def _after_failure(self, way: Way, loaded: Loaded) -> None:
-        self.tried[way] = loaded.why
+    def _longer(self, way: Way, loaded: Loaded, known: Sequence[str]) -> list[Way]:
+        """The way with the modules before the one that failed which its message names."""
         if loaded.conflicts:
-            return
-        at = way.index(loaded.failed)
-        before: list[Way] = [(name,) for name in named_modules(loaded.why, self._known)]
+            return []
+        needed: list[Way] = [(name,) for name in module_system.named_modules(loaded.why, known)]
         if "module spider" in loaded.why:
-            before = spider_ways(self._system, loaded.failed) or before
-        ways = [(*way[:at], *more, *way[at:]) for more in before if not {*more} & {*way}]
-        for newer, longer in enumerate(ways):
-            self._add(longer, newer)
-        if not ways:
-            self._note_stuck(way, at)
-
-    def _note_stuck(self, way: Way, at: int) -> None:
-        if _rank(way[-1]) == 0 and way not in self._guessed:
-            self._stuck.append((way, at))
+            needed = module_system.spider_ways(self._system, loaded.failed) or needed
+        at = way.index(loaded.failed)
+        return [(*way[:at], *more, *way[at:]) for more in needed if not {*more} & {*way}]
 
     def _after_loading(self, way: Way, loaded: Loaded) -> None:
-        look, visible = _look(loaded)
+        look = _look(loaded)
         left = look["loaded"].split(":")
-        if gone := [
-            name for name in way[:-1] if not any(f"{x}/".startswith(f"{name}/") for x in left)
-        ]:
+        gone = [x for x in way[:-1] if not any(f"{name}/".startswith(f"{x}/") for name in left)]
+        mpis = list(_mpis_of(look, way, self._bare))
+        if gone:
             self.tried[way] = f"unloads {', '.join(gone)}"
-            return
-        found = list(_of_look(look, way, self._bare))
-        if not found:
-            self.tried[way] = "loads, and brings no compiler wrapper (mpicc)"
-            self._note_stuck(way, len(way) - 1)
-        if found or _rank(way[-1]):
+        elif mpis:
+            self.found += mpis
             self._enough.setdefault(way[-1], []).append({unversioned(name) for name in way[:-1]})
-        if _rank(way[-1]):
-            self._openers[way] = set(visible)
-            parent = self._openers.get(way[:-1], self._openers[()])
-            self._offer(way, [name for name in visible if name not in parent])
-        self.found += found
+        else:
+            self.tried[way] = "loads, and brings no compiler wrapper (mpicc)"
 
 
-def _rank(name: str) -> int:
-    """MPIs are tried first, then compilers."""
-    return 0 if _MPI_NAME.search(name) else 1 if _COMPILER.search(name) else 2
+def _look(loaded: Loaded) -> dict[str, str]:
+    """Wrappers and launchers that are there by name, versions, loaded modules."""
+    pairs = re.findall(r"^@((?:have |version |loaded)[\w.]*)=(.*)$", loaded.printed, re.MULTILINE)
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
-def _look(loaded: Loaded) -> tuple[dict[str, str], list[str]]:
-    """What is there: wrappers and launchers by name, versions, loaded; and the modules listed."""
-    told, _, listing = loaded.printed.partition("@available\n")
-    pairs = re.findall(r"^@((?:have |version |loaded)[\w.]*)=(.*)$", told, re.MULTILINE)
-    return {name.strip(): value.strip() for name, value in pairs}, names_of(listing)
-
-
-def _of_look(look: Mapping[str, str], modules: Way, bare: Mapping[str, str]) -> Iterator[FoundMpi]:
+def _mpis_of(look: Mapping[str, str], modules: Way, bare: Mapping[str, str]) -> Iterator[FoundMpi]:
     """The MPI that modules bring; without modules every wrapper of PATH."""
     for wrapper in (*_WRAPPERS, "cc"):
         path = look.get(f"have {wrapper}")
@@ -282,8 +201,7 @@ def _of_look(look: Mapping[str, str], modules: Way, bare: Mapping[str, str]) -> 
         launchers = [f"{name}.{suffix}" for name in ("mpirun", "mpiexec")] if suffix else _LAUNCHERS
         version = look.get(f"version {launchers[0]}", look.get("version mpiexec", ""))
         family, number = _family(wrapper, version, modules)
-        names = " ".join((*modules, look.get("loaded", "")))
-        compiler = _COMPILER.search(names)
+        compiler = _COMPILER.search(" ".join((*modules, look.get("loaded", ""))))
         yield FoundMpi(
             family=family,
             version=number,
@@ -302,9 +220,8 @@ def _family(wrapper: str, version: str, modules: Way) -> tuple[str, str]:
     if wrapper == "cc":
         return "craympich", login_environment().get("CRAY_MPICH_VERSION", "")
     for family, pattern in _FAMILIES:
-        found = pattern.search(version)
-        if found:
-            return family, next(filter(None, found.groups()), "")
+        if match := pattern.search(version):
+            return family, next(filter(None, match.groups()), "")
     # Environments are named by it: letters and digits.
     name = re.sub(r"[^a-z0-9]+", "", modules[-1].partition("/")[0].lower()) if modules else ""
     return name or "mpi", ""

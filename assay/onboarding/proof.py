@@ -58,6 +58,10 @@ class PartitionProof(msgspec.Struct, frozen=True, kw_only=True):
     environments: dict[str, EnvironmentProof] = {}
     waited_s: float = 0.0
 
+    def proven(self) -> dict[str, EnvironmentProof]:
+        """The environments without a fault."""
+        return {name: proof for name, proof in self.environments.items() if not proof.faults}
+
     def faults_of(self, name: str) -> list[str]:
         """Why an environment is not proven here."""
         return self.environments[name].faults if name in self.environments else []
@@ -98,7 +102,7 @@ def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say) -> Proof:
 
 
 class _Proving:
-    """One partition being proven."""
+    """A partition being proven."""
 
     def __init__(self, site: SlurmSite, probes: Probes, ways: Ways, say: Say) -> None:
         self._site, self._probes, self._ways, self._say = site, probes, ways, say
@@ -106,17 +110,16 @@ class _Proving:
 
     def partition(self, key: str) -> PartitionProof:
         """Facts of one or two nodes first: the folder is shared, jobs are taken."""
-        described, probes = self._site.description, self._probes
+        described, probes, say = self._site.description, self._probes, self._say
         sizes = [size for size in (1, 2) if size <= described.nodes]
-        self._say(f"{key}: a probe job on {sizes[-1]} node{'s' * (sizes[-1] > 1)}")
+        say(f"{key}: a probe job on {sizes[-1]} node{'s' * (sizes[-1] > 1)}")
         facts = probes.result(probes.submit(f"assay-{key}", sizes[-1], 1, [], limit_s=_JOB_S))
         names = [name for name in described.environments if name in self._ways]
-        on_login = probes.build_on_login([self._trial(name, 1) for name in names], self._say)
-        for name in names:
-            if on_login[name] is not None:
-                self._say(f"{name} does not compile on this machine; its job tries it on a node")
+        on_login = probes.build_on_login([self._trial(name, 1) for name in names], say)
+        for name in (name for name in names if on_login[name] is not None):
+            say(f"{name} does not compile on this machine; its job tries it on a node")
         if names:
-            self._say(f"{key}: {len(names) * len(sizes)} probe jobs of {', '.join(names)}")
+            say(f"{key}: {len(names) * len(sizes)} probe jobs of {', '.join(names)}")
         jobs = {
             (name, size): probes.submit(
                 f"assay-{key}-{name}-{size}",
@@ -131,11 +134,11 @@ class _Proving:
         results = {place: probes.result(job) for place, job in jobs.items()}
         proofs = {}
         for name in names:
-            found = [results[name, size] for size in sizes]
-            proofs[name] = proof = self._judged(name, found, on_login[name])
-            library = (proof.library or "").split(";")[0]
+            proof = self._judged(name, [results[name, size] for size in sizes], on_login[name])
+            library = (proof.library or "").partition(";")[0]
             proven = f"is proven, started by `{proof.start}`: {library}"
-            self._say(f"{key}: {name} {'is not proven' if proof.faults else proven}")
+            say(f"{key}: {name} {'is not proven' if proof.faults else proven}")
+            proofs[name] = proof
         every = [facts, *results.values()]
         return PartitionProof(
             nodes={name: node for result in every for name, node in result.nodes.items()},
@@ -154,23 +157,23 @@ class _Proving:
     ) -> EnvironmentProof:
         trials = [result.trials[name] for result in results]
         rights = [{i for i, one in enumerate(trial.attempts) if one.right} for trial in trials]
+        failed = {one.label: one.reason for t in trials for one in t.attempts if not one.right}
         # The first way that started ranks right on one node and on two.
         way = min(set.intersection(*rights), default=None)
-        failed = {one.label: one.reason for t in trials for one in t.attempts if not one.right}
         if way is None:
             faults = self._faults(name, results, on_login)
             return EnvironmentProof(faults=faults, modules=trials[0].modules, failed_starts=failed)
-        widest = trials[-1].attempts[way]
+        last, widest = trials[-1], trials[-1].attempts[way]
         assert widest.evidence is not None
         counted, links = None, widest.evidence.links
         if len(results[-1].allocated) > 1:  # whether receivers' interfaces saw what was sent
             counted = bool(links) and all(x.arrived_bytes >= x.sent_bytes for x in links)
+        if counted is False and self._site.description.network.counted:
+            self._say(f"{name}: no interface counter saw its messages between nodes")
         against: list[str] = []
         for trial, result in zip(trials, results, strict=True):
             placed = (self._site, name, trial.attempts[way], result, self._per_node)
             against += placement_faults(*placed, counted=bool(counted))
-        if counted is False and self._site.description.network.counted:
-            self._say(f"{name}: no interface counter saw its messages between nodes")
         return EnvironmentProof(
             faults=list(dict.fromkeys(against)),
             way=way,
@@ -178,9 +181,9 @@ class _Proving:
             library=widest.evidence.library,
             library_file=widest.evidence.library_file,
             standard=widest.evidence.standard,
-            modules=trials[-1].modules,
-            compiler=trials[-1].compiler,
-            compiler_version=trials[-1].compiler_version,
+            modules=last.modules,
+            compiler=last.compiler,
+            compiler_version=last.compiler_version,
             builds_on="login" if on_login is None else "job",
             counted=counted,
             nodes=sorted({node for result in results for node in result.allocated}),
@@ -189,11 +192,11 @@ class _Proving:
 
     def _faults(self, name: str, results: Sequence[ProbeResult], on_login: str | None) -> list[str]:
         """Why no way is right; one and two nodes say the same but for their names."""
-        faults = [fault_of(self._site, name, result, self._per_node) for result in results]
-        found = list({fault.partition("\n")[0]: fault for fault in faults if fault}.values())
+        reasons = [fault_of(self._site, name, result, self._per_node) for result in results]
+        faults = list({reason.partition("\n")[0]: reason for reason in reasons if reason}.values())
         if on_login is not None and any(result.trials[name].build_status for result in results):
-            found.append(f"on this machine the build printed:\n{on_login.strip()}")
-        return found or ["starts differently on one node and on two: no way is right on both"]
+            faults.append(f"on this machine the build printed:\n{on_login.strip()}")
+        return faults or ["starts differently on one node and on two: no way is right on both"]
 
 
 def keep_proof(path: Path, proof: Proof) -> None:

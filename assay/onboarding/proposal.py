@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what Slurm and the login node say to a proposed site.yaml, as data."""
+"""A site.yaml proposed from the answers of Slurm and the login node: its data, then its text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
+
+import yaml
 
 from assay.onboarding.mpi_search import FoundMpi
 from assay.onboarding.node_types import NodeType
 from assay.onboarding.proof import EnvironmentProof, Proof
-from assay.onboarding.slurm_view import Partition, SlurmLimits, SlurmView, said
+from assay.onboarding.slurm_view import Partition, SlurmLimits, SlurmView, answer_of
 from assay.sites.description import EnvironmentKeys
 from assay.sites.slurm import callers_access
 from records.errors import AssayError
@@ -29,10 +32,28 @@ _FAMILIES = {
     "intelmpi": ("Intel MPI", ("pmi2", "pmix")),
 }
 _ANY_PMI = ("pmix", "pmi2", "cray_shasta")
-_ETHERNET_FRAME_BYTES = 38
-_TCP_HEADER_BYTES = 52
-
-
+_ETHERNET_FRAME_BYTES, _TCP_HEADER_BYTES = 38, 52
+#: Comments on keys.
+_COMMENTS = {
+    "access": "each sbatch gets these",
+    "work_dir": "seen by nodes and this machine; variables that are not set are refused",
+    "login_modules": "of a login shell of the site; a job loads those that it lacks",
+    "build_on": "programs do not compile on the login node",
+    "nodes": "in service now, as many as one job may have",
+    "longest_job_s": "partition, account and QOS allow no more",
+    "slurm_partition": "Slurm's name",
+    "resources": "what a case asks for",
+    "counted": "no counter sees MPI: records say network-unproven",
+    "payload_share": "headers of TCP leave so much",
+    "preload": "MPICH 4.0 over UCX may hang in MPI_Finalize without it",
+    "library": "of what the library calls itself",
+}
+_WIDTH = 110
+#: The order of the keys at the top.
+_ORDER = (
+    *("schema", "name", "description", "access", "modules_system", "login_modules"),
+    *("work_dir", "build_on", "partitions", "environments"),
+)
 #: Options by which Slurm takes jobs: account and QOS.
 Access = tuple[str, ...]
 
@@ -42,40 +63,41 @@ def find_access(view: SlurmView, partition: str, asked: Sequence[str] = ()) -> A
 
     Asked by `sbatch --test-only`, which submits nothing. Raises AssayError where it takes none.
     """
-    tried: list[str] = []
+    refusals: list[str] = []
     for options in [tuple(asked)] if asked else _accesses(view, partition):
-        words = ["sbatch", "--test-only", f"--partition={partition}", *callers_access(), *options]
-        answer = said([*words, "--nodes=1", "--time=1", "--wrap=true"])
+        words = [f"--partition={partition}", *callers_access(), *options, "--nodes=1", "--time=1"]
+        answer = answer_of("sbatch", "--test-only", *words, "--wrap=true")
         if answer.status == 0 or not _NOT_ALLOWED.search(answer.stderr):
             return options
-        tried.append(f"{' '.join(options) or 'no options'}: {answer.said}")
+        refusals.append(f"{' '.join(options) or 'no options'}: {answer.said}")
     raise AssayError(
-        f"Slurm takes no job of yours in partition {partition}: {'; '.join(tried)}. Name account"
+        f"Slurm takes no job of yours in partition {partition}: {'; '.join(refusals)}. Name account"
         " and QOS with --account and --qos, or another partition with --partition"
     )
 
 
-def _accesses(view: SlurmView, partition: str) -> Iterator[tuple[str, ...]]:
+def _accesses(view: SlurmView, partition: str) -> Iterator[Access]:
     """Accounts, the user's default first, each without a QOS, then with those that it has."""
     allowed = view.partitions[partition]
-    for one in view.associations:
-        if allowed.accounts is None or one.account in allowed.accounts:
-            account = f"--account={one.account}"
+    for known in view.associations:
+        if allowed.accounts is None or known.account in allowed.accounts:
+            account = f"--account={known.account}"
+            names = [name for name in known.qos if allowed.qos is None or name in allowed.qos]
             yield (account,)
-            names = [name for name in one.qos if allowed.qos is None or name in allowed.qos]
             yield from ((account, f"--qos={name}") for name in names)
     yield ()
 
 
 def _limits(view: SlurmView, access: Access) -> Iterator[SlurmLimits]:
-    """What account and QOS allow."""
-    words = [*callers_access(), *access]
-    options = dict(option.lstrip("-").split("=", 1) for option in words)
-    mine = [one for one in view.associations if one.account == options.get("account", one.account)]
-    if mine:
-        yield mine[0].limits
-    names = [options["qos"]] if "qos" in options else list(mine[0].qos[:1]) if mine else []
-    yield from (view.qos[name] for name in names if name in view.qos)
+    """The limits of account and QOS."""
+    options = dict(word.lstrip("-").partition("=")[::2] for word in (*callers_access(), *access))
+    asked = options.get("account")
+    mine = next((one for one in view.associations if asked in (None, one.account)), None)
+    if mine is not None:
+        yield mine.limits
+    name = options.get("qos") or next(iter(mine.qos if mine else ()), "")
+    if name in view.qos:
+        yield view.qos[name]
 
 
 def partition_data(view: SlurmView, kind: NodeType, access: Access) -> dict[str, Any]:
@@ -102,36 +124,36 @@ def partition_data(view: SlurmView, kind: NodeType, access: Access) -> dict[str,
     return {key: value for key, value in data.items() if value or isinstance(value, int)}
 
 
-def environment_data(found: FoundMpi) -> dict[str, Any]:
+def environment_data(mpi: FoundMpi) -> dict[str, Any]:
     """The keys of an environment before it is proven."""
-    title, _ = _FAMILIES.get(found.family, (found.family, ()))
+    title, _ = _FAMILIES.get(mpi.family, (mpi.family, ()))
     data: dict[str, Any] = {
-        "description": f"{title} {found.version}".strip(),
-        "compiler": found.wrapper,
+        "description": f"{title} {mpi.version}".strip(),
+        "compiler": mpi.wrapper,
         "launcher": "assay-srun",
         "library": ".",
     }
-    if found.modules:
-        data["modules"] = list(found.modules)
-    if found.family == "mpich" and found.version.startswith("4.0"):
+    if mpi.modules:
+        data["modules"] = list(mpi.modules)
+    if mpi.family == "mpich" and mpi.version.startswith("4.0"):
         data["preload"] = "libassay_ucx.so"  # MPICH 4.0 over UCX may hang in MPI_Finalize
     return data
 
 
 def ways_of(
-    found: FoundMpi, environment: EnvironmentKeys, mpi_types: Sequence[str]
+    mpi: FoundMpi, environment: EnvironmentKeys, mpi_types: Sequence[str]
 ) -> list[EnvironmentKeys]:
     """Ways to start ranks: srun with each PMI that suits, srun alone, then mpirun, mpiexec."""
-    _, wanted = _FAMILIES.get(found.family, ("", _ANY_PMI))
+    _, wanted = _FAMILIES.get(mpi.family, ("", _ANY_PMI))
     options = [[f"--mpi={name}"] for name in wanted if name in mpi_types]
     kinds = {"openmpi": ["assay-openmpi"], "mpich": ["assay-hydra"]}
     ways: list[dict[str, Any]] = [
         *({"launcher": "assay-srun", "launcher_options": one} for one in [*options, []]),
         *(
             {"launcher": kind, "launcher_options": [], "mpirun": name}
-            for name in found.launchers
+            for name in mpi.launchers
             if name.partition(".")[0] in ("mpirun", "mpiexec")
-            for kind in kinds.get(found.family, ["assay-hydra", "assay-openmpi"])
+            for kind in kinds.get(mpi.family, ["assay-hydra", "assay-openmpi"])
         ),
     ]
     return [environment.model_copy(update=way) for way in ways]
@@ -143,17 +165,15 @@ def proven_data(
     """The site's data with what was proven: launchers, libraries, the link; without what failed."""
     environments: dict[str, Any] = {}
     partitions: dict[str, Any] = {}
-    served: dict[str, list[str]] = {}
-    on_job = False
-    for key, partition in proof.partitions.items():
-        served[key] = [name for name, one in partition.environments.items() if not one.faults]
-        for name in served[key]:
-            one = partition.environments[name]
-            on_job |= one.builds_on == "job"
-            assert one.way is not None
-            proven = _proven_keys(data["environments"][name], ways[name][one.way], one)
-            environments.setdefault(name, proven)
-    for key in (key for key, names in served.items() if names):
+    served = {key: partition.proven() for key, partition in proof.partitions.items()}
+    for proven in served.values():
+        for name, environment in proven.items():
+            assert environment.way is not None
+            keys = data["environments"][name], ways[name][environment.way]
+            environments.setdefault(name, _proven_keys(*keys, environment))
+    for key, proven in served.items():
+        if not proven:
+            continue
         partition, own = proof.partitions[key], dict(data["partitions"][key])
         network = network_data(list(partition.nodes.values()))
         counted = [one.counted for one in partition.environments.values()]
@@ -161,25 +181,26 @@ def proven_data(
             network["counted"] = False
         if network:
             own["network"] = network
-        if set(served[key]) != set(environments):
-            own["environments"] = served[key]
+        if proven.keys() != environments.keys():
+            own["environments"] = list(proven)
         partitions[key] = own
+    on_job = any(one.builds_on == "job" for proven in served.values() for one in proven.values())
     more = {"build_on": "job"} if on_job else {}
     return {**data, **more, "partitions": partitions, "environments": environments}
 
 
 def _proven_keys(
-    proposed: Mapping[str, Any], way: EnvironmentKeys, one: EnvironmentProof
+    proposed: Mapping[str, Any], way: EnvironmentKeys, proof: EnvironmentProof
 ) -> dict[str, Any]:
     """The keys of an environment, with those that follow from its proof."""
-    library = one.library or ""
+    library = proof.library or ""
     keys = {
         **proposed,
         "launcher": way.launcher,
         "library": library_pattern(library),
         "launcher_options": way.launcher_options,
         "mpirun": way.mpirun,
-        "features": ["mpi", "mpi-3"] if (one.standard or "0") >= "3" else None,
+        "features": ["mpi", "mpi-3"] if (proof.standard or "0") >= "3" else None,
         "preload": proposed.get("preload") if "ch4:ucx" in library else None,
     }
     return {key: value for key, value in keys.items() if value}
@@ -187,8 +208,8 @@ def _proven_keys(
 
 def library_pattern(library: str) -> str:
     """A regular expression of the name and the version, the patch level left open."""
-    found = re.match(r".*?\d+\.\d+", library)
-    head = found[0] if found else library[:60]
+    version = re.match(r".*?\d+\.\d+", library)
+    head = version[0] if version else library[:60]
     return "^" + re.sub(r"([.()*+?\[\]{}^$|\\])", r"\\\1", head) + r"\b"
 
 
@@ -211,3 +232,41 @@ def network_data(nodes: Sequence[NodeFacts]) -> dict[str, Any]:
         payload = (nic.mtu_bytes - _TCP_HEADER_BYTES) / (nic.mtu_bytes + _ETHERNET_FRAME_BYTES)
         data["payload_share"] = round(payload, 3)
     return data
+
+
+def site_text(data: Mapping[str, Any], cluster: str, notes: Sequence[str]) -> str:
+    """The file: `data` in the order of its keys, with comments, `notes` at its head."""
+    today = datetime.now(UTC).date().isoformat()
+    head = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        f"# {cluster}: written by `assay site init`, proven by jobs on {today};"
+        f" `assay site check {data['name']}` repeats that.",
+        "# Every key is explained in docs/sites.md. For roofs in reports add to a partition:"
+        " core_peak_flop_per_s,",
+        "# memory_bytes_per_second (nominal rates of a core and of a node's memory).",
+        *(f"# {note}"[:_WIDTH] for note in notes),
+    ]
+    ordered = {key: _whole_numbers(data[key]) for key in sorted(data, key=_ORDER.index)}
+    text = yaml.safe_dump(
+        ordered, default_flow_style=None, sort_keys=False, width=10**6, allow_unicode=True
+    )
+    return "\n".join([*head, *map(_commented, text.splitlines()), ""])
+
+
+def _whole_numbers(value: Any) -> Any:
+    """A value with rates such as 1e11 as integers."""
+    if isinstance(value, dict):
+        return {key: _whole_numbers(inner) for key, inner in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _commented(line: str) -> str:
+    """A line with the comment on its key, or on a key inside of its value."""
+    key, _, value = line.strip().partition(":")
+    if key == "memory_bytes_per_node":
+        return f"{line}  # {int(value) / 2**30:.1f} GiB"
+    keys = [key, *re.findall(r"(\w+): ", value)]
+    comments = [_COMMENTS[name] for name in keys if name in _COMMENTS]
+    if not comments or len(line) + len(comments[-1]) > _WIDTH + 30:
+        return line
+    return f"{line}  # {comments[-1]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of a site that are met or not, without a job: where launches are submitted."""
+"""Requirements of a site, looked at without a job where launches are submitted."""
 
 from __future__ import annotations
 
@@ -35,19 +35,17 @@ _BLAS = "-lopenblas"
 
 
 def site_requirements(site_name: str) -> Iterator[Requirement]:
-    """Whether the site is there, and what it needs."""
+    """The site, and what it needs."""
     folder, what = site_name.partition(":")[0], f"site {site_name}"
+    remedy = "correct that; docs/sites.md"
     try:
-        virtual = bool(read_site_file(folder).virtual_cluster)
-    except AssayError as error:
-        yield Requirement(what, False, str(error), "correct that; docs/sites.md")
-        return
-    if virtual:
-        yield from cluster_machine()
-    try:
+        if read_site_file(folder).virtual_cluster:
+            yield from cluster_machine()
+            remedy = "assay cluster up"
+        else:
+            remedy = f"correct {site_file(folder)}; docs/sites.md"
         site = load_site(site_name)
     except AssayError as error:
-        remedy = "assay cluster up" if virtual else f"correct {site_file(folder)}; docs/sites.md"
         yield Requirement(what, False, str(error), remedy)
         return
     yield Requirement(what, True, f"{site.description.nodes} nodes", "")
@@ -60,35 +58,40 @@ def site_requirements(site_name: str) -> Iterator[Requirement]:
     yield _work_folder(site)
     for name, environment in environments:
         yield from _environment(site, name, environment)
-    # HPL is optional: without it the check hpl is left out.
-    ready, source = [name for name, one in environments if "hpl" in one.programs], site.hpl_source()
-    found = bool(ready) or Path(source).is_file()
+    yield _hpl(site)
+
+
+def _hpl(site: Site) -> Requirement:
+    """HPL is optional: without it the check hpl is left out."""
+    environments, source = site.description.environments.items(), site.hpl_source()
+    ready = [name for name, environment in environments if "hpl" in environment.programs]
+    is_there = bool(ready) or Path(source).is_file()
     seen = f"ready-made for {', '.join(ready)}" if ready else source
     remedy = f"{setup_command('hpl-source')}, or hpl_source: ARCHIVE, or programs: {{hpl: PATH}}"
     remedy += " of an environment"
-    seen = seen if found else "the check hpl is left out"
-    yield Requirement("HPL", found, seen, remedy, needed=False)
+    seen = seen if is_there else "the check hpl is left out"
+    return Requirement("HPL", is_there, seen, remedy, needed=False)
 
 
 def _slurm(site: Site) -> Iterator[Requirement]:
-    """Slurm answers, says what the file says, and takes jobs with the site's options."""
+    """Slurm answers, agrees with the file, and takes jobs with the site's options."""
     described, file = site.description, site_file(site.name)
-    key, name = described.partition, described.slurm_partition
-    what, keys = f"partition {name}", read_site_file(site.name).partitions[key]
+    name = described.slurm_partition
     try:
         view = ask_slurm()
     except InfrastructureError as error:
         remedy = "use a login node of the cluster, or load Slurm's module"
-        yield Requirement(what, False, str(error), remedy)
+        yield Requirement(f"partition {name}", False, str(error), remedy)
         return
-    there, changes = view.partitions.get(name), list(against_slurm(key, keys, view))
+    keys = read_site_file(site.name).partitions[described.partition]
+    there, changes = view.partitions.get(name), [*against_slurm(described.partition, keys, view)]
     if there is None or not there.usable:
         remedy = f"wait until it is up, or correct `partitions` in {file}; sinfo names them"
-        yield Requirement(what, False, str(changes[0].now), remedy)
+        yield Requirement(f"partition {name}", False, str(changes[0].now), remedy)
         return
     nodes, limit = sum(name in node.partitions for node in view.nodes), there.longest_job_s
     longest = "of any length" if limit is None else f"up to {limit} s"
-    yield Requirement(what, True, f"{nodes} nodes, jobs {longest}", "")
+    yield Requirement(f"partition {name}", True, f"{nodes} nodes, jobs {longest}", "")
     stated = described.longest_job_s
     for change in changes:
         # Jobs that are too long fail; what else differs makes launches fewer.

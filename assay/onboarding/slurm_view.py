@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm (20.11 and later) and the login node say of a cluster to an ordinary user, as data."""
+"""The view of Slurm (20.11 and later) that an ordinary user has of a cluster, as data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import grp
 import os
 import pwd
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +27,6 @@ _OUT = re.compile(
 )
 #: Names of partitions whose jobs are commonly preempted.
 _PREEMPTIBLE = re.compile(r"preempt|scaveng|backfill|killable|standby", re.IGNORECASE)
-#: Variables that name a folder for scratch data, as sites set them, and folders of users' folders.
-_SCRATCH = (
-    *("SCRATCH", "PSCRATCH", "CSCRATCH", "SCRATCHDIR"),
-    *("WORK", "WORKDIR", "PROJECT", "VSC_SCRATCH"),
-)
-_ROOTS = ("/scratch", "/work", "/lustre", "/gpfs/scratch", "/beegfs")
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,7 @@ class Node:
 
 @dataclass(frozen=True)
 class SlurmLimits:
-    """What an account or a QOS allows; None: nothing is said."""
+    """The limits of an account or a QOS; None: none is stated."""
 
     longest_job_s: int | None = None
     most_nodes: int | None = None
@@ -84,7 +78,7 @@ class Association:
 
 @dataclass(frozen=True)
 class SlurmView:
-    """What Slurm says of a cluster to an ordinary user; without slurmdbd no associations."""
+    """A cluster; without slurmdbd it has no associations."""
 
     cluster: str
     version: str
@@ -97,14 +91,14 @@ class SlurmView:
     topology: TopologyDescription | None
 
 
-def said(argv: Sequence[str]) -> Answer:
-    """What a command of the login node prints."""
+def answer_of(*argv: str) -> Answer:
+    """The answer to a command on the login node."""
     return run_command(argv, login_environment())
 
 
 def ask_slurm() -> SlurmView:
     """Ask Slurm. Raises InfrastructureError where there is none or it does not answer."""
-    config = said(["scontrol", "show", "config"])
+    config = answer_of("scontrol", "show", "config")
     if config.status == 127:
         raise InfrastructureError(
             "scontrol is not in PATH: this is no login node of a Slurm cluster, or Slurm's module"
@@ -115,11 +109,9 @@ def ask_slurm() -> SlurmView:
     pairs = (line.split("=", 1) for line in config.stdout.splitlines() if "=" in line)
     settings = {key.strip(): value.strip() for key, value in pairs}
     user = pwd.getpwuid(os.geteuid()).pw_name
-    default = said(["sacctmgr", "-nP", "show", "user", user, "format=defaultaccount"])
+    account = _accounting("user", user, "format=defaultaccount").strip()
     form = "format=account,qos,defaultqos,maxwall,maxtres"
-    assoc = said(["sacctmgr", "-nP", "show", "assoc", f"user={user}", form])
-    qos = said(["sacctmgr", "-nP", "show", "qos", "format=name,maxwall,maxtres,maxtrespu"])
-    mpi = said(["srun", "--mpi=list"])
+    mpi = answer_of("srun", "--mpi=list")
     groups = set()
     for number in {os.getegid(), *os.getgroups()}:
         with suppress(KeyError):
@@ -130,20 +122,24 @@ def ask_slurm() -> SlurmView:
         settings=settings,
         partitions=partitions_of(_shown("partition"), frozenset(groups)),
         nodes=nodes_of(_shown("node")),
-        associations=associations_of(
-            assoc.stdout if not assoc.status else "", default.stdout.strip()
-        ),
-        qos=qos_of(qos.stdout if not qos.status else ""),
+        associations=associations_of(_accounting("assoc", f"user={user}", form), account),
+        qos=qos_of(_accounting("qos", "format=name,maxwall,maxtres,maxtrespu")),
         mpi_types=mpi_types_of(f"{mpi.stdout}\n{mpi.stderr}"),
         topology=_topology(settings),
     )
 
 
 def _shown(kind: str) -> str:
-    answer = said(["scontrol", "show", kind, "-o"])
+    answer = answer_of("scontrol", "show", kind, "-o")
     if answer.status != 0:
         raise InfrastructureError(f"scontrol show {kind} fails: {answer.said}")
     return answer.stdout
+
+
+def _accounting(*words: str) -> str:
+    """Rows of slurmdbd; "" where there is none."""
+    answer = answer_of("sacctmgr", "-nP", "show", *words)
+    return "" if answer.status else answer.stdout
 
 
 def _topology(settings: dict[str, str]) -> TopologyDescription | None:
@@ -153,8 +149,8 @@ def _topology(settings: dict[str, str]) -> TopologyDescription | None:
     """
     if "tree" not in settings.get("TopologyPlugin", ""):
         return None
-    shown = said(["scontrol", "show", "topology"])
-    lines = [line for line in shown.stdout.splitlines() if "SwitchName=" in line]
+    shown = answer_of("scontrol", "show", "topology").stdout.splitlines()
+    lines = [line for line in shown if "SwitchName=" in line]
     switches = switches_of("\n".join(lines), "scontrol show topology") if lines else {}
     if len(switches) < 2:
         return None
@@ -164,114 +160,96 @@ def _topology(settings: dict[str, str]) -> TopologyDescription | None:
     return TopologyDescription(switches=switches)
 
 
-def work_folders() -> list[str]:
-    """Folders that nodes may share, as a site.yaml writes them, the likeliest first."""
-    user = pwd.getpwuid(os.geteuid()).pw_name
-    # As written, and the folder that must be there.
-    candidates = {f"${name}/assay": os.environ.get(name, "") for name in _SCRATCH}
-    candidates |= {f"{root}/{user}/assay": f"{root}/{user}" for root in _ROOTS}
-    candidates["$HOME/assay-work"] = os.environ.get("HOME", "")
-    return [
-        written
-        for written, folder in candidates.items()
-        if folder.startswith("/") and Path(folder).is_dir() and os.access(folder, os.W_OK | os.X_OK)
-    ]
-
-
 def fields_of(line: str) -> dict[str, str]:
     """The KEY=VALUE pairs of a line of `scontrol show … -o`; values may hold blanks.
 
     The first of a key counts: reasons and comments, which people write, come last. The text
     says more than `--json`, which lacks CPUEfctv and MemSpecLimit in 22.05 and differs by version.
     """
-    places = list(_KEY.finditer(line))
-    ends = [place.start() for place in places[1:]] + [len(line)]
-    found: dict[str, str] = {}
-    for place, end in zip(places, ends, strict=True):
-        found.setdefault(place[1], line[place.end() : end].strip())
-    return found
+    _, *parts = _KEY.split(line)
+    fields: dict[str, str] = {}
+    for key, value in zip(parts[::2], parts[1::2], strict=True):
+        fields.setdefault(key, value.strip())
+    return fields
 
 
 def partitions_of(text: str, groups: frozenset[str]) -> dict[str, Partition]:
     """`scontrol show partition -o`, as a user of these groups may use them."""
-    found = {}
-    for shown in map(fields_of, text.splitlines()):
-        name = shown.get("PartitionName")
-        if name is None:
-            continue
-        allowed = _allowed(shown.get("AllowGroups", "ALL"))
-        open_to_users = shown.get("State", "UP") == "UP" and all(
-            shown.get(key, "NO") == "NO" for key in ("RootOnly", "ReqResv")
-        )
-        preempted = shown.get("PreemptMode", "OFF") not in ("OFF", "")
-        found[name] = Partition(
-            name=name,
-            default=shown.get("Default") == "YES",
-            usable=open_to_users and (allowed is None or bool(allowed & groups)),
-            longest_job_s=seconds_of(shown.get("MaxTime", "UNLIMITED")),
-            most_nodes=_number(shown.get("MaxNodes")),
-            preemptible=preempted or _PREEMPTIBLE.search(name) is not None,
-            limits_memory=any(_number(shown.get(f"DefMemPer{what}")) for what in ("Node", "CPU")),
-            accounts=_allowed(shown.get("AllowAccounts", "ALL")),
-            qos=_allowed(shown.get("AllowQos", "ALL")),
-        )
-    return found
+    shown = (fields for fields in map(fields_of, text.splitlines()) if "PartitionName" in fields)
+    return {fields["PartitionName"]: _partition(fields, groups) for fields in shown}
+
+
+def _partition(fields: dict[str, str], groups: frozenset[str]) -> Partition:
+    name, allowed = fields["PartitionName"], _allowed(fields.get("AllowGroups", "ALL"))
+    closed = [fields.get(key, "NO") for key in ("RootOnly", "ReqResv")] != ["NO", "NO"]
+    is_open = fields.get("State", "UP") == "UP" and not closed
+    return Partition(
+        name=name,
+        default=fields.get("Default") == "YES",
+        usable=is_open and (allowed is None or bool(allowed & groups)),
+        longest_job_s=seconds_of(fields.get("MaxTime", "UNLIMITED")),
+        most_nodes=_number(fields.get("MaxNodes")),
+        preemptible=fields.get("PreemptMode", "OFF") not in ("OFF", "")
+        or _PREEMPTIBLE.search(name) is not None,
+        limits_memory=any(_number(fields.get(f"DefMemPer{unit}")) for unit in ("Node", "CPU")),
+        accounts=_allowed(fields.get("AllowAccounts", "ALL")),
+        qos=_allowed(fields.get("AllowQos", "ALL")),
+    )
 
 
 def nodes_of(text: str) -> list[Node]:
     """`scontrol show node -o`."""
-    return [_node(shown) for shown in map(fields_of, text.splitlines()) if shown.get("NodeName")]
+    return [_node(fields) for fields in map(fields_of, text.splitlines()) if fields.get("NodeName")]
 
 
-def _node(shown: dict[str, str]) -> Node:
-    sockets = (_number(shown.get("Sockets")) or 1) * (_number(shown.get("Boards")) or 1)
-    threads = _number(shown.get("ThreadsPerCore")) or 1
-    cores = sockets * (_number(shown.get("CoresPerSocket")) or 1)
-    offered = _number(shown.get("CPUEfctv")) or _number(shown.get("CPUTot")) or cores
+def _node(fields: dict[str, str]) -> Node:
+    sockets = (_number(fields.get("Sockets")) or 1) * (_number(fields.get("Boards")) or 1)
+    threads = _number(fields.get("ThreadsPerCore")) or 1
+    cores = sockets * (_number(fields.get("CoresPerSocket")) or 1)
+    offered = _number(fields.get("CPUEfctv")) or _number(fields.get("CPUTot")) or cores
     # CPUs are threads or cores, as the site counts; cores that Slurm keeps are missing.
     offered = offered if offered <= cores else -(-offered // threads)
-    memory, kept = (_number(shown.get(key)) or 0 for key in ("RealMemory", "MemSpecLimit"))
-    gres = re.sub(r"\([^)]*\)", "", shown.get("Gres", "(null)"))
-    state = shown.get("State", "")
+    memory, kept = (_number(fields.get(key)) or 0 for key in ("RealMemory", "MemSpecLimit"))
+    gres = re.sub(r"\([^)]*\)", "", fields.get("Gres", "(null)"))
+    state = fields.get("State", "")
     return Node(
-        name=shown["NodeName"],
+        name=fields["NodeName"],
         sockets=min(sockets, offered),
         cores=min(cores, offered),
         threads_per_core=threads,
         memory_bytes=max(0, memory - kept) << 20,
-        features=_names(shown.get("AvailableFeatures", "")),
-        gres=tuple(sorted(part for part in gres.split(",") if part)),
-        partitions=tuple(_names(shown.get("Partitions", ""))),
+        features=_names(fields.get("AvailableFeatures", "")),
+        gres=tuple(sorted(filter(None, gres.split(",")))),
+        partitions=tuple(_names(fields.get("Partitions", ""))),
         in_service=not _OUT.search(state) and bool(set(state.split("+")) & _IN_SERVICE),
     )
 
 
 def associations_of(text: str, default_account: str) -> list[Association]:
     """`sacctmgr -nP show assoc … format=account,qos,defaultqos,maxwall,maxtres`, default first."""
-    found: dict[str, Association] = {}
+    associations: dict[str, Association] = {}
     for account, qos, default, wall, tres in _rows(text, 5):
         names = [name.strip("+-") for name in qos.split(",") if name]
         names.sort(key=lambda name: name != default)
-        limits = SlurmLimits(seconds_of(wall), _nodes_in(tres))
-        found.setdefault(account, Association(account, tuple(names), limits))
-    return sorted(found.values(), key=lambda one: one.account != default_account)
+        limits = _limits(wall, tres)
+        associations.setdefault(account, Association(account, tuple(names), limits))
+    return sorted(associations.values(), key=lambda known: known.account != default_account)
 
 
 def qos_of(text: str) -> dict[str, SlurmLimits]:
     """`sacctmgr -nP show qos format=name,maxwall,maxtres,maxtrespu`."""
-    found = {}
-    for name, wall, *tres in _rows(text, 4):
-        nodes = [count for one in tres if (count := _nodes_in(one)) is not None]
-        found[name] = SlurmLimits(seconds_of(wall), min(nodes, default=None))
-    return found
+    return {name: _limits(*limits) for name, *limits in _rows(text, 4)}
+
+
+def _limits(wall: str, *tres: str) -> SlurmLimits:
+    nodes = re.findall(r"(?:^|,)node=(\d+)", ",".join(tres))
+    return SlurmLimits(seconds_of(wall), min(map(int, nodes), default=None))
 
 
 def _rows(text: str, width: int) -> Iterator[list[str]]:
     """The rows of `sacctmgr -nP` that have a name, each of `width` columns."""
-    for line in text.splitlines():
-        row = [*line.split("|"), *[""] * width][:width]
-        if row[0]:
-            yield row
+    rows = ([*line.split("|"), *[""] * width][:width] for line in text.splitlines())
+    return (row for row in rows if row[0])
 
 
 def mpi_types_of(text: str) -> list[str]:
@@ -280,14 +258,9 @@ def mpi_types_of(text: str) -> list[str]:
     return [word for word in dict.fromkeys(words) if not re.match(r"(none|openmpi|pmix_v)", word)]
 
 
-def _nodes_in(tres: str) -> int | None:
-    found = re.search(r"(?:^|,)node=(\d+)", tres)
-    return int(found[1]) if found else None
-
-
 def _number(text: str | None) -> int | None:
-    found = re.match(r"\d+", text or "")
-    return int(found[0]) if found else None
+    match = re.match(r"\d+", text or "")
+    return int(match[0]) if match else None
 
 
 def _names(text: str) -> frozenset[str]:

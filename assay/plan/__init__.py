@@ -4,7 +4,7 @@
 from assay.plan.clock import Clock, clock_of, interval
 from assay.plan.durations import Durations, earlier_runs
 from assay.plan.narrowing import WHOLE, MoreBlocks, Narrowing
-from assay.plan.planner import block_order, launch_limit_s, make_plan, runs_alone
+from assay.plan.planner import block_order, completed, launch_limit_s, make_plan, runs_alone
 from assay.plan.render import render_plan
 from assay.plan.short import measured_in
 
@@ -16,6 +16,7 @@ __all__ = [
     "Narrowing",
     "block_order",
     "clock_of",
+    "completed",
     "earlier_runs",
     "interval",
     "launch_limit_s",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launches took in earlier runs of a site, for the times of a plan.
+"""Times of launches in earlier runs of a site, for the times of a plan.
 
-The estimate of a case is the median of what its own launches took; else what the case of the same
-check took whose shipped estimate is nearest, in proportion to the shipped estimates; else the
-shipped estimate. Shipped values are rough.
+The estimate of a case is the median of its own launches; else that of the case of the same check
+whose shipped estimate is nearest, in proportion to the shipped estimates; else the shipped
+estimate. Shipped values are rough.
 """
 
 from __future__ import annotations
@@ -38,12 +38,15 @@ MOST_LAUNCH_S = 7 * 86400.0
 #: Shipped seconds: the proof of an environment, the start of a session, one build, and the time
 #: between two launches.
 PROOF_S, SESSION_S, BUILD_S, BETWEEN_S = 2.0, 3.0, 5.0, 0.5
+#: Shipped values of a run: seconds of a build and between launches, launches side by side, the time
+#: before the first one in proportion to the shipped one.
+_SHIPPED = {"build_s": BUILD_S, "between_s": BETWEEN_S, "at_once": 1.0, "start": 1.0}
 #: Seconds before the first launch of a check in an environment that mean that it was built.
 BUILT_S = 3.0
 
 
 class Timed(msgspec.Struct, frozen=True, gc=False):
-    """What of a record tells how long its launch took."""
+    """The keys of a record that give the time of its launch."""
 
     case_id: str
     block: int
@@ -53,7 +56,7 @@ class Timed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Durations:
-    """What launches took in `earlier` runs, the newest last; runs that are damaged are left out."""
+    """Times of launches in `earlier` runs, the newest last; runs that are damaged are left out."""
 
     def __init__(self, earlier: Iterable[RunDirectory] = ()) -> None:
         self.runs: list[str] = []
@@ -62,10 +65,9 @@ class Durations:
             lambda: deque(maxlen=MOST_LAUNCHES)
         )
         self._cases: defaultdict[tuple[str, ...], dict[str, PlannedCase]] = defaultdict(dict)
-        #: Of each run: seconds between launches, launches side by side, the time before the first
-        #: one in proportion to the shipped one; of each build its seconds.
-        self._between, self._at_once, self._start = list[float](), list[float](), list[float]()
-        self._build, self._built = list[float](), set[str]()
+        #: The values of `_SHIPPED` in each run, and the builds that it had.
+        self._seen: defaultdict[str, list[float]] = defaultdict(list)
+        self._built = set[str]()
         for run in earlier:
             with suppress(AssayError):
                 self._add(run)
@@ -75,9 +77,9 @@ class Durations:
         cases, checks = {case.id: case for case in plan.cases}, checks_with(plan.brought)
         rough_start_s = start_s(plan.cases)
         pace, before = Pace(), set(self._built)
-        for one in [*_timed(run)]:
-            case, times = cases.get(one.case_id), interval(one.started_at, one.ended_at)
-            if case is None or times is None or one.block < 1:
+        for launch in [*_timed(run)]:
+            case, times = cases.get(launch.case_id), interval(launch.started_at, launch.ended_at)
+            if case is None or times is None or launch.block < 1:
                 continue
             is_first = pace.reached is None
             gap_s, new = pace.add(*times, builds_of(case, checks))
@@ -85,22 +87,21 @@ class Durations:
             if is_first and begun is not None:
                 first_s = max(0.0, times[0] - begun)
                 # With builds before it the first launch does not tell what the start took.
-                start = (min(first_s, rough_start_s) if new else first_s) / rough_start_s
-                self._start.append(start)
+                began_s = min(first_s, rough_start_s) if new else first_s
+                self._seen["start"].append(began_s / rough_start_s)
                 gap_s = first_s - rough_start_s
             if new and gap_s > BUILT_S:
-                self._build.append(gap_s / len(new))
+                self._seen["build_s"].append(gap_s / len(new))
             took_s = times[1] - times[0]
-            if one.status == "ok" and took_s <= MOST_LAUNCH_S:
+            if launch.status == "ok" and took_s <= MOST_LAUNCH_S:
                 self._took[case.id].append(took_s)
                 for key in ((case.check,), (case.check, case.environment)):
                     self._cases[key][case.id] = case
-        if pace.reached is None:
-            return
-        self.runs.insert(0, run.run_id)
-        self._built |= pace.built
-        self._between.append(pace.between_s(BETWEEN_S))
-        self._at_once.append(pace.at_once(1.0))
+        if pace.reached is not None:
+            self.runs.insert(0, run.run_id)
+            self._built |= pace.built
+            self._seen["between_s"].append(pace.between_s(BETWEEN_S))
+            self._seen["at_once"].append(pace.at_once(1.0))
 
     @cached_property
     def _by_size(self) -> dict[tuple[str, ...], list[PlannedCase]]:
@@ -108,12 +109,12 @@ class Durations:
         return {key: sorted(cases.values(), key=by_size) for key, cases in self._cases.items()}
 
     def estimated(self, case: PlannedCase) -> PlannedCase:
-        """The case, whose estimate is the shipped one, with what is learned of it."""
-        if took := self._took.get(case.id):
+        """The case, whose estimate is the shipped one, with an estimate learned from launches."""
+        measured, took = 0, self._took.get(case.id)
+        if took:
             estimate_s, measured = median(took), len(took)
         elif (like := self._nearest(case)) is not None and like.shipped_s:
             estimate_s = median(self._took[like.id]) * case.estimate_s / like.shipped_s
-            measured = 0
         else:
             return case
         return replace(
@@ -126,30 +127,23 @@ class Durations:
         known = self._by_size.get((case.check, case.environment), self._by_size.get((case.check,)))
         if known is None:
             return None
-        place = bisect_left(known, case.estimate_s, key=attrgetter("shipped_s"))
-        return min(
-            known[max(0, place - 1) : place + 1],
-            key=lambda one: abs(one.shipped_s - case.estimate_s),
-        )
+        index = bisect_left(known, case.estimate_s, key=attrgetter("shipped_s"))
+        around = known[max(0, index - 1) : index + 1]
+        return min(around, key=lambda other: abs(other.shipped_s - case.estimate_s))
 
     def times(self, cases: Sequence[PlannedCase], checks: Checks) -> Times:
-        """What a run of the cases of these checks takes besides its launches."""
-        needed = {
-            build for case in cases if case.skipped is None for build in builds_of(case, checks)
+        """The time of a run of the cases of these checks besides its launches."""
+        feasible = [case for case in cases if case.skipped is None]
+        needed = {build for case in feasible for build in builds_of(case, checks)}
+        values = {
+            name: round(median(self._seen[name] or [shipped]), 3)
+            for name, shipped in _SHIPPED.items()
         }
-        known = (self._build, self._between, self._at_once, self._start)
-        shipped = (BUILD_S, BETWEEN_S, 1.0, 1.0)
-        build_s, between_s, at_once, start = (
-            round(median(found or [otherwise]), 3)
-            for found, otherwise in zip(known, shipped, strict=True)
-        )
         return Times(
             runs=self.runs,
-            start_s=round(start * start_s(cases), 3),
+            start_s=round(values.pop("start") * start_s(cases), 3),
             builds=sorted(needed - self._built),
-            build_s=build_s,
-            between_s=between_s,
-            at_once=at_once,
+            **values,
         )
 
 
@@ -165,21 +159,21 @@ def start_s(cases: Iterable[PlannedCase]) -> float:
 def earlier_runs(site: SiteAsRun) -> list[RunDirectory]:
     """The newest run directories below results/ of a site, the newest last: of the same partition,
     with nodes and network that agree as far as they are known."""
-    found: list[RunDirectory] = []
+    runs: list[RunDirectory] = []
     for run in islice(newest_runs(), MOST_LOOKED_AT):
         try:
             was = run.provenance().site
         except AssayError:
             continue
         if all(of(was) == of(site) or None in (of(was), of(site)) for of in _SAME):
-            found.append(run)
-        if len(found) == MOST_RUNS:
+            runs.append(run)
+        if len(runs) == MOST_RUNS:
             break
-    return found[::-1]
+    return runs[::-1]
 
 
 def _timed(run: RunDirectory) -> Iterator[Timed]:
-    """What the records of a run tell of times. Raises AssayError for a file of anything else."""
+    """The times in the records of a run. Raises AssayError for a file of anything else."""
     with opened(run.records_file) as file:
         for _, text, _ in line_batches(file, run.records_file):
             try:
@@ -189,7 +183,7 @@ def _timed(run: RunDirectory) -> Iterator[Timed]:
 
 
 _lines = msgspec.json.Decoder(Timed)
-#: What has to be the same of two sites for one to tell of the other.
+#: Attributes that have to be the same of two sites for one to tell of the other.
 _SAME = tuple(
     attrgetter(name) for name in ("name", "partition", "cores_per_node", "network.bits_per_second")
 )

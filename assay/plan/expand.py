@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -24,13 +24,14 @@ from records.errors import AssayError
 from records.input_files import line_with, read_whole
 from records.run.plan import Plan, canonical_json, case_digest, case_ids
 
-#: What a case asks of its job beside ranks.
+#: Keys of an entry that ask something of a job beside ranks.
 JOB = ("cpus_per_task", "resources", "switches")
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """One set of parameters of an entry of `cases`, for one or more environments; `relative`: its
+    """A set of parameters of an entry of `cases`, for one or more environments; `relative`: its
     sizes follow the site. `job` is what its jobs ask for besides ranks, `alone` whether others may
     run meanwhile."""
 
@@ -51,7 +52,7 @@ class Combination:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case: a combination in one environment."""
+    """A combination in one environment."""
 
     id: str
     environment: str
@@ -77,22 +78,22 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
         for environment in combination.environments:
             digest = case_digest(check, environment, params_json)
             owner = owners.setdefault(digest, combination)
-            if owner is not combination:
-                here, there = campaign.place(combination.entry), campaign.place(owner.entry)
-                case = f"{check} in {environment} with {brief(combination.params)}"
-                if owner.job != job:
-                    raise AssayError(
-                        f"{here} and {there} differ in resources, switches or cpus_per_task only:"
-                        f" {case}; a report could not tell them apart: write two campaigns"
-                    )
-                if owner.relative or combination.relative:
-                    continue
+            if owner is combination:
+                pairs.append((combination, environment))
+                digests.append(case_digest(check, environment, params_json, job) if job else digest)
+                continue
+            here, there = campaign.place(combination.entry), campaign.place(owner.entry)
+            case = f"{check} in {environment} with {brief(combination.params)}"
+            if owner.job != job:
+                raise AssayError(
+                    f"{here} and {there} differ in resources, switches or cpus_per_task only:"
+                    f" {case}; a report could not tell them apart: write two campaigns"
+                )
+            if not (owner.relative or combination.relative):
                 raise AssayError(f"{here} gives a case that {there} gives too: {case}; keep one")
-            pairs.append((combination, environment))
-            digests.append(case_digest(check, environment, params_json, job) if job else digest)
     ids = case_ids([combination.check for combination, _ in pairs], digests)
-    cases = [Case(one, name, found) for one, (found, name) in zip(ids, pairs, strict=True)]
-    return cases, left_out
+    cases = zip(ids, pairs, strict=True)
+    return [Case(case_id, name, combination) for case_id, (combination, name) in cases], left_out
 
 
 def _combinations(
@@ -118,15 +119,15 @@ def _combinations(
                         raise AssayError(f"{place}: {found}")
                     left_out.append(f"cases[{index}] ({entry.check}): {found}")
                     continue
-                in_these = environments
+                names = environments
                 if entry.in_one:
                     needed = definition.features_of(found)
                     able = (name for name in environments if needed <= site.environments[name])
-                    in_these = [next(able, environments[0])]
+                    names = [next(able, environments[0])]
                 # Parameters are flat, so their fields are the dump: four times as fast as
                 # model_dump.
                 yield Combination(
-                    *(index, definition, found, found.complete(), in_these, relative),
+                    *(index, definition, found, found.complete(), names, relative),
                     *(job, entry.alone),
                 )
 
@@ -172,11 +173,10 @@ def brief(params: dict[str, Any]) -> str:
 def planned_variants(plan: Plan, file: Path) -> dict[str, Variant]:
     """The variants that the plan's environments are. Raises AssayError for others than a
     campaign could have asked for."""
-    found = {}
-    for name, value in plan.variants.items():
-        _refuse(Variant, value, file, ("variants", name))
-        found[name] = Variant.model_validate(value)
-    return found
+    return {
+        name: _asked(Variant, value, file, ("variants", name))
+        for name, value in plan.variants.items()
+    }
 
 
 def refuse_foreign_parameters(plan: Plan, file: Path) -> None:
@@ -184,12 +184,12 @@ def refuse_foreign_parameters(plan: Plan, file: Path) -> None:
     validated them when it wrote the plan; since then the file may have been changed."""
     checks = checks_with(plan.brought)
     for case in plan.cases:
-        _refuse(checks[case.check].parameters, case.params, file, ("cases", case.id))
+        _asked(checks[case.check].parameters, case.params, file, ("cases", case.id))
 
 
-def _refuse(model: type[BaseModel], value: object, file: Path, place: tuple[str, str]) -> None:
+def _asked(model: type[_Model], value: object, file: Path, place: tuple[str, str]) -> _Model:
     try:
-        model.model_validate(value)
+        return model.model_validate(value)
     except ValidationError as error:
         problem = next(model_problems(error, model, value))
         where = f"{file}:{line_with(read_whole(file), *place)}"

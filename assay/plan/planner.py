@@ -16,19 +16,49 @@ from assay.plan.expand import JOB, Case, expand
 from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
 from assay.plan.short import Measured, short_launches
 from assay.schema import Campaign
-from assay.schema.model import Blocks
+from assay.schema.model import Blocks, ReframeEntry
 from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
+from assay.sites.site import Site
 from checks.common.brought import brought_by
 from checks.common.registry import Checks, descriptions_of, folders_of, metrics_of
 from checks.common.resources import unknown_resource
 from checks.common.switches import unfit_switches
 from records.errors import AssayError
+from records.plugins import hooks, plugins
 from records.run.plan import Plan, PlannedCase, Sequential, Totals
 from reports.notation.labels import case_names
 
 LEAST_LAUNCH_LIMIT_S = 60.0
+#: Parameters of cases that only a plugin serves, and its name.
+_SERVED_BY = {"mpi_profile": "profile"}
 LAUNCH_LIMIT_FACTOR = 10.0
+
+
+def completed(campaign: Campaign, site: Site) -> Campaign:
+    """The campaign with cases in place of entries that plugins serve. What a missing plugin would
+    serve is in its `left_out`."""
+    for complete in hooks("campaign"):
+        campaign = complete(campaign, site)
+    there = {plugin.name for plugin in plugins().values()}
+    unserved = {key: name for key, name in _SERVED_BY.items() if name not in there}
+    kept, lacking = list[Any](), set[str]()
+    for entry in campaign.cases:
+        if isinstance(entry, ReframeEntry):  # its plugin would have replaced it
+            lacking.add("tests of ReFrame suites: plugin reframe is missing")
+            continue
+        gone = unserved.keys() & {*entry.fixed, *entry.matrix}
+        lacking.update(f"{key}: plugin {unserved[key]} is missing" for key in gone)
+        parts = {"fixed": entry.fixed, "matrix": entry.matrix}
+        less = {
+            name: {k: v for k, v in part.items() if k not in gone} for name, part in parts.items()
+        }
+        kept.append(entry.model_copy(update=less) if gone else entry)
+    if not lacking:
+        return campaign
+    without = campaign.model_copy(update={"cases": kept})
+    without._left_out = [*campaign.left_out, *sorted(lacking)]
+    return without
 
 
 def make_plan(

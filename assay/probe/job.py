@@ -58,8 +58,9 @@ class JobFolder:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(mode=0o700)
         except OSError as error:
-            told = f"work folder {self.path.parent}: {error.strerror}; choose another"
-            raise WorkFolderError(told) from error
+            raise WorkFolderError(
+                f"work folder {self.path.parent}: {error.strerror}; choose another"
+            ) from error
         self.put({"token": self.token.encode()})
         return self
 
@@ -74,11 +75,12 @@ class JobFolder:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(file, content, 0o755 if name in executable else 0o644)
             except OSError as error:
-                told = f"{self.path}: cannot be written: {error.strerror}"
-                raise WorkFolderError(told) from error
+                raise WorkFolderError(
+                    f"{self.path}: cannot be written: {error.strerror}"
+                ) from error
 
     def text(self, name: str) -> str | None:
-        """What a file of the folder holds; None where it is not there."""
+        """The content of a file of the folder; None where it is not there."""
         try:
             with (self.path / name).open("rb") as file:
                 return file.read(KEPT_CHARACTERS).decode(errors="replace")
@@ -98,15 +100,15 @@ class JobEnd:
 
 def spoken(say: Say) -> Watch:
     """Says where a job is when that changes, and again after a while."""
-    said: tuple[str, str | None] | None = None
-    said_at = 0.0
+    last: tuple[str, str | None] | None = None
+    last_at = 0.0
 
     def heard(state: QueueState) -> None:
-        nonlocal said, said_at
-        found, now = (state.reason, state.expected_start), time.monotonic()
-        if found != said or now - said_at > _SAID_AGAIN_S:
+        nonlocal last, last_at
+        waits, now = (state.reason, state.expected_start), time.monotonic()
+        if waits != last or now - last_at > _SAID_AGAIN_S:
             say(f"the job {state.told()}")
-            said, said_at = found, now
+            last, last_at = waits, now
 
     return heard
 
@@ -208,48 +210,39 @@ class Job:
         return text
 
 
+@dataclass(frozen=True)
 class Step:
-    """A script that runs in a step of an allocation, in place of a job of its own; the step's name
-    names `run`."""
+    """The script `name`.job of a folder, run in a step of an allocation; the step's name names
+    `run`."""
 
-    def __init__(
-        self,
-        folder: JobFolder,
-        name: str,
-        pause: Pause,
-        allocation: Allocation,
-        run: str,
-        *,
-        nodes: int,
-        ranks_per_node: int,
-        limit_s: float,
-    ) -> None:
-        self._folder, self.name, self._pause, self._limit_s = folder, name, pause, limit_s
-        self.job_id, self._run = allocation.job_id, run
-        self._script = str(folder.path / f"{name}.job")
-        step = allocation.step(
-            str(folder.path / "launch/allocated.sh"),
+    folder: JobFolder
+    name: str
+    allocation: Allocation
+    run: str
+    nodes: int
+    ranks_per_node: int
+    limit_s: float
+    pause: Pause
+
+    @property
+    def words(self) -> list[str]:
+        """The command."""
+        step = self.allocation.step(
+            str(self.folder.path / "launch/allocated.sh"),
             # Not the first, which srun takes by itself: what starts ranks must heed the nodes.
-            allocation.nodes[-nodes:],
-            nodes * ranks_per_node,
-            ranks_per_node,
+            self.allocation.nodes[-self.nodes :],
+            self.nodes * self.ranks_per_node,
+            self.ranks_per_node,
         )
-        options = [f"--job-name=assay-{run}.{name}", f"--chdir={folder.path}"]
-        self.words = [*step[:1], *options, *step[1:], "bash", self._script]
-
-    def submit(self, script: str) -> None:
-        """Put the script into the folder; `wait` runs it."""
-        self._folder.put({f"{self.name}.job": script.encode()})
+        options = [f"--job-name=assay-{self.run}.{self.name}", f"--chdir={self.folder.path}"]
+        return [*step[:1], *options, *step[1:], "bash", str(self.folder.path / f"{self.name}.job")]
 
     def wait(self) -> JobEnd:
-        """Run the script. Raises InfrastructureError where it does not end in time."""
-        argv, environment = self._folder.site.command(self.words, {"ASSAY_RUN_ID": self._run})
+        """Run it. Raises InfrastructureError where it does not end in time."""
+        argv, environment = self.folder.site.command(self.words, {"ASSAY_RUN_ID": self.run})
+        called = f"srun {self.name}"
         answer = run_command(
-            argv,
-            environment,
-            limit_s=self._limit_s,
-            called=f"{self.words[0]} {self.name}",
-            pause=self._pause,
+            argv, environment, limit_s=self.limit_s, called=called, pause=self.pause
         )
         state = "FAILED" if answer.status else "COMPLETED"
-        return JobEnd(self.job_id, state, 0.0, answer.stdout or answer.stderr)
+        return JobEnd(self.allocation.job_id, state, 0.0, answer.stdout or answer.stderr)

@@ -32,7 +32,7 @@ SAID_EVERY_S = 20.0
 
 @dataclass(frozen=True)
 class ProbeJob:
-    """A probe job that was submitted, and what it tries."""
+    """A probe job that was submitted, or a step, and what it tries."""
 
     job: Job | Step
     trials: Sequence[Trial]
@@ -85,17 +85,13 @@ class Probes:
         script = login_build_script(str(self.folder.path), trials, outs).encode()
         begun = time.monotonic()
 
-        def told() -> str:
-            out, name = next(
-                (at for at in zip(outs, names, strict=True) if not self._status(at[0])),
-                (outs[-1], names[-1]),
-            )
-            output = (self.folder.text(f"{out}/build.out") or "").split("\n")
-            took_s = time.monotonic() - begun
+        def progress() -> str:
+            undone = [i for i, out in enumerate(outs) if not self._status(out)] or [-1]
+            output = (self.folder.text(f"{outs[undone[0]]}/build.out") or "").split("\n")
+            name, took_s = trials[undone[0]].name, time.monotonic() - begun
             return f"compiling a program for {name}, {took_s:.0f} s: {end_of_output(output)}"
 
-        names = [trial.name for trial in trials]
-        with said_meanwhile(say, told, SAID_EVERY_S):
+        with said_meanwhile(say, progress, SAID_EVERY_S):
             self._site.ask(["bash", "-s"], script, limit_s=scaled(BUILDS_S), pause=self._pause)
         printed: dict[str, str | None] = {}
         for trial, out in zip(trials, outs, strict=True):
@@ -123,15 +119,10 @@ class Probes:
         outs = self._outs_of(trials)
         folder = str(self.folder.path)
         script = job_script(folder, trials, outs, nodes * ranks_per_node, nodes)
-        if self._allocation is not None:
-            step = Step(
-                *(self.folder, name, self._pause, self._allocation, self._run),
-                nodes=nodes,
-                ranks_per_node=ranks_per_node,
-                limit_s=limit_s,
-            )
-            step.submit(script)
-            return ProbeJob(step, trials)
+        if (held := self._allocation) is not None:
+            self.folder.put({f"{name}.job": script.encode()})
+            size = (nodes, ranks_per_node, limit_s)
+            return ProbeJob(Step(self.folder, name, held, self._run, *size, self._pause), trials)
         job = Job(self.folder, name, self._pause, self._watch)
         self._jobs.append(job)
         shape = [f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}", "--exclusive"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a probe job printed to what it found, and what that says of each environment."""
+"""Results of a probe job read from its output, and the faults of each environment."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from records.site.node_facts import NodeFacts
 from records.text.epitaphs import speaking
 from records.text.plain_text import one_line
 
-#: The sections of an attempt.
-_PARTS = ("attempt", "out", "err")
 _STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
 #: Open MPI's warnings of several lines.
 _BOXED_WARNING = re.compile(r"^-{9,}\n(WARNING:.*?)^-{9,}$", re.MULTILINE | re.DOTALL)
@@ -30,7 +28,7 @@ _SHOWN_LINES = 40
 
 
 class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to start ranks as it went: what it printed in full, and the ranks' own evidence."""
+    """A way to start ranks as it went: its output in full, and the ranks' own evidence."""
 
     label: str
     status: int
@@ -41,18 +39,19 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def right(self) -> bool:
-        """Whether the ranks were as many as asked for, evenly on as many nodes."""
+        """True where the ranks were as many as asked for, evenly on as many nodes."""
         return self.status == 0 and self.evidence is not None
 
     @property
     def reason(self) -> str:
-        """Why it was not right, in a line: a warning only where nothing else was said."""
-        said = [line for line in self.output.splitlines() if line.startswith("placement: ")]
+        """Why it was not right, in a line: a warning only where nothing else was printed."""
+        reasons = [line for line in self.output.splitlines() if line.startswith("placement: ")]
         lines = _BOXED_WARNING.sub(lambda box: one_line(box[1]), self.errors).splitlines()
-        said += sorted(speaking(lines), key=lambda line: "warning:" in line.lower())
+        reasons += sorted(speaking(lines), key=lambda line: "warning:" in line.lower())
         if self.status == 124 or (self.status == 137 and self.seconds >= _KILLED_AFTER_S):
-            said.insert(0, f"did not end within its {self.seconds:.0f} s")
-        return one_line(said[0])[:300] if said else f"ended with status {self.status}, said nothing"
+            reasons.insert(0, f"did not end within its {self.seconds:.0f} s")
+        reasons.append(f"ended with status {self.status}, said nothing")
+        return one_line(reasons[0])[:300]
 
 
 class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +80,7 @@ class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job found: its nodes in order, their facts, its trials by name.
+    """The result of a job: its nodes in order, their facts, its trials by name.
 
     `shared`: every node reads and writes the folder that the login node sees.
     """
@@ -123,7 +122,7 @@ def placement_faults(
     *,
     counted: bool | None = None,
 ) -> list[str]:
-    """What the ranks' evidence says against nodes, library or network as described.
+    """Contradictions of the ranks' evidence to nodes, library or network as described.
 
     `counted`: whether interface counters are to have seen the messages; None: as described.
     """
@@ -145,13 +144,13 @@ def _tail(text: str) -> str:
 
 
 def read_probe(end: JobEnd, trials: Sequence[Trial], token: str) -> ProbeResult:
-    """What a job found that has ended."""
+    """The result of a job that has ended."""
     text = end.output or ""
-    found = sections_of(text)
-    allocated = re.search(r"^nodes=(.*)$", found.get("job", ""), re.MULTILINE)
+    sections = sections_of(text)
+    allocated = re.search(r"^nodes=(.*)$", sections["job"], re.MULTILINE)
     nodes = {
         name.removeprefix("node/"): re.sub(r"^=== ", "== ", content, flags=re.MULTILINE)
-        for name, content in sorted(found.items())
+        for name, content in sorted(sections.items())
         if re.fullmatch(r"node/[\w.-]+", name)
     }
     seen = any(token in content for content in nodes.values())
@@ -160,26 +159,24 @@ def read_probe(end: JobEnd, trials: Sequence[Trial], token: str) -> ProbeResult:
         job_id=end.job_id,
         state=end.state,
         waited_s=end.waited_s,
-        shared=seen and not unshared and found.get("token", "").strip() == token,
+        shared=seen and not unshared and sections["token"].strip() == token,
         said="; ".join(map(one_line, unshared[:3])) or one_line(text.strip()[-300:]),
         allocated=allocated[1].split() if allocated else [],
         nodes={name: node_facts(content) for name, content in nodes.items()},
-        trials={trial.name: _trial(f"trial/{n}", trial, found) for n, trial in enumerate(trials)},
+        trials={one.name: _trial(f"trial/{n}", one, sections) for n, one in enumerate(trials)},
     )
 
 
-def _trial(place: str, trial: Trial, found: Mapping[str, str]) -> TrialResult:
-    modules, prepared = (found.get(f"{place}/{part}", "") for part in ("modules", "prepare"))
-    loaded = re.search(r"^loaded=(.*)$", modules, re.MULTILINE)
-    variables = _unquoted(found.get(f"{place}/variables", "")).splitlines()
-    lines = found.get(f"{place}/compiler", "").splitlines()
-    compiler = dict(line.split("=", 1) for line in lines if "=" in line)
-    status, _, printed = found.get(f"{place}/build", "").partition("\n")
+def _trial(head: str, trial: Trial, sections: Mapping[str, str]) -> TrialResult:
+    loaded = _named(sections[f"{head}/modules"]).get("loaded", "")
+    compiler = _named(sections[f"{head}/compiler"])
+    prepared = sections[f"{head}/prepare"]
+    status, _, printed = sections[f"{head}/build"].partition("\n")
     return TrialResult(
         name=trial.name,
         ready="ready=yes" in prepared.partition("\n")[0],
-        modules=[name for name in (loaded[1] if loaded else "").split(":") if name],
-        variables=dict(line.split("=", 1) for line in variables if "=" in line),
+        modules=[name for name in loaded.split(":") if name],
+        variables=_named(_unquoted(sections[f"{head}/variables"])),
         prepared=_unquoted(prepared),
         compiler=one_line(compiler.get("path", ""))[:300] or None,
         compiler_version=one_line(compiler.get("version", ""))[:300] or None,
@@ -187,11 +184,19 @@ def _trial(place: str, trial: Trial, found: Mapping[str, str]) -> TrialResult:
         build_status=int(status) if re.fullmatch(r"\d{1,3}", status) else None,
         build_output=_unquoted(printed),
         attempts=[
-            _attempt(attempt.label, *(found.get(f"{place}/{part}/{n}", "") for part in _PARTS))
+            _attempt(
+                attempt.label,
+                *(sections[f"{head}/{part}/{n}"] for part in ("attempt", "out", "err")),
+            )
             for n, attempt in enumerate(trial.attempts)
-            if f"{place}/attempt/{n}" in found
+            if f"{head}/attempt/{n}" in sections
         ],
     )
+
+
+def _named(text: str) -> dict[str, str]:
+    """The lines NAME=VALUE of a text."""
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
 def _attempt(label: str, ended: str, out: str, err: str) -> AttemptResult:
@@ -207,7 +212,7 @@ def _attempt(label: str, ended: str, out: str, err: str) -> AttemptResult:
 
 
 def _unquoted(text: str) -> str:
-    """What a program printed: each line without the mark before it."""
+    """The output of a program: each line without the mark before it."""
     return "\n".join(line[2:] for line in text.splitlines() if line.startswith("| "))
 
 
@@ -215,7 +220,7 @@ def _evidence(output: str) -> Evidence | None:
     """The one line of evidence; None where there is none, or several (ranks alone)."""
     try:
         entries = [whole_object(line) for line in marked_lines(output)]
-        found = [read_evidence(one) for one in entries if one.get("assay") == "evidence"]
+        evidence = [read_evidence(one) for one in entries if one.get("assay") == "evidence"]
     except ValueError:
         return None
-    return found[0] if len(found) == 1 else None
+    return evidence[0] if len(evidence) == 1 else None

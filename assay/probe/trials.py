@@ -19,10 +19,8 @@ from records.waiting import ATTEMPT_S, scaled
 
 @dataclass(frozen=True)
 class Attempt:
-    """One way to start ranks: a shell line, to which program and arguments are added.
-
-    `label` is for readers, e.g. "srun --mpi=pmix".
-    """
+    """A way to start ranks: a shell line, to which program and arguments are added. `label` is for
+    readers, e.g. "srun --mpi=pmix"."""
 
     label: str
     line: str
@@ -51,11 +49,11 @@ class Trial:
         return self.compiler, self.prologue, self.helpers
 
     def build_words(self, out: str) -> str:
-        """Which build, by which compiler, of what."""
+        """Arguments of the build: its folder, the compiler, the targets."""
         return shlex.join([out, self.compiler, "evidence", *["daemon"] * self.helpers])
 
     def preparation(self, out: str) -> str:
-        """What prepares its shell; what that prints goes to a file of the folder `out`."""
+        """Lines that prepare its shell; their output goes to a file of the folder `out`."""
         return f"{{\n{self.prologue or ':'}\n}} >{out}/prepare.out 2>&1 </dev/null"
 
 
@@ -93,7 +91,7 @@ def trial_of(
 
 
 def login_build_script(folder: str, trials: Sequence[Trial], outs: Sequence[str]) -> str:
-    """What compiles all trials on the login node, each in a shell of its own."""
+    """Script that compiles all trials on the login node, each in a shell of its own."""
     parts = [
         f"(\nmkdir -p {out}\n{trial.preparation(out)}\nbuild_placement {trial.build_words(out)}\n)"
         for trial, out in zip(trials, outs, strict=True)

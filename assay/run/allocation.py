@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One allocation for many launches: asked of Slurm once, and again when its time is used up.
+"""Allocation of many launches: asked of Slurm once, and again when its time is used up.
 
 A job of the run holds the nodes; launches are its steps. It ends with the run, and by itself when
 the harness is gone: its script waits for a beat that the harness renews. A harness that runs in a
@@ -51,7 +51,7 @@ done
 
 @dataclass(frozen=True)
 class InOneJob:
-    """That launches share an allocation. `inherited`: the job that the harness runs in, which no
+    """Launches share an allocation. `inherited`: the job that the harness runs in, which no
     other follows. `limit_s`: the time to ask for; None: what launches are estimated to take."""
 
     limit_s: float | None = None
@@ -59,8 +59,9 @@ class InOneJob:
 
 
 def nodes_at_once(plan: Plan, site: Site) -> int:
-    """How many nodes an allocation needs: as --nodes says, else those of the widest launch, or of
-    several at a time, and as many as leave no doubt that launches lie at switches as they ask."""
+    """Number of nodes that an allocation needs: as --nodes says, else those of the widest launch,
+    or of several at a time, and as many as leave no doubt that launches lie at switches as they
+    ask."""
     if said := plan.narrowed.get("nodes"):
         return int(str(said))
     cases = [case for case in plan.cases if case.skipped is None]

@@ -57,7 +57,7 @@ _OPEN = ExitStatus.INCONCLUSIVE
 
 
 class _PauseError(Exception):
-    """The same fault came at several launches in a row; the message is the last one's reason."""
+    """Repeated fault at several launches in a row; the message is the last reason."""
 
 
 class _AllocationOverError(Exception):
@@ -90,7 +90,7 @@ class Driver:
         )
         if in_one_job is not None and (longest_s := site.description.longest_job_s) is not None:
             # What a launch may take; begin and end of the allocation are kept free of them.
-            self.site = site.with_longest_job(int(longest_s - ENDING_S - START_S))
+            self.site = site.changed(longest_job_s=int(longest_s - ENDING_S - START_S))
         self._raw = RawArchives(run, ledger, progress.say)
         self._records = RecordMaker(run, site)
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))

@@ -98,7 +98,8 @@ def _write(run: RunDirectory, made: Extension, opened: list[str]) -> None:
 
 
 def _open(run: RunDirectory, after: int) -> tuple[list[str], dict[str, list[str]]]:
-    """What is open at the end of a run, at the error that was planned, and what goes on for it."""
+    """Open questions at the end of a run, at the error that was planned, and what goes on for
+    them."""
     loaded = load_run(run.path)
     plan = msgspec.structs.replace(loaded.plan, sequential=in_turn(loaded.plan))
     before = tuple(one for one in loaded.interims if one.block < after)

@@ -24,7 +24,7 @@ _QUIET_S = 10.0
 
 
 def asked(site: Site, *argv: str) -> Answer:
-    """How a command ended that runs where launches are submitted. Raises InfrastructureError when
+    """Run a command where launches are submitted. Raises InfrastructureError when
     it cannot be run or takes too long."""
     answer = site.ask(argv, limit_s=scaled(SLURM_COMMAND_S))
     if answer.status == 127:
@@ -33,7 +33,7 @@ def asked(site: Site, *argv: str) -> Answer:
 
 
 def answer_of(site: Site, *argv: str) -> str:
-    """What such a command prints; also raises, with its last words, when it fails."""
+    """Output of such a command; also raises, with its last words, when it fails."""
     answer = asked(site, *argv)
     if answer.status != 0:
         raise InfrastructureError(f"{argv[0]} failed: {answer.said}")
@@ -59,7 +59,7 @@ def _slurm(site: Site, *argv: str) -> str:
 
 
 def trouble(site: Site, work: Path, nodes: int) -> str | None:
-    """What keeps launches of up to `nodes` nodes from being run; None when nothing does. Nodes that
+    """Fault that keeps launches of up to `nodes` nodes from being run; else None. Nodes that
     are drained or reserved come back, and are waited for in Slurm's queue."""
     try:
         if not site.down_nodes_return:

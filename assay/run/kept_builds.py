@@ -26,7 +26,7 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.session.outcome import CompleteBuild
-from checks.common.sources import CHECKS, build_files, program_folders
+from checks.common.sources import build_files, program_folders
 from records.errors import AssayError
 from records.input_files import opened, read_whole
 from records.run.run_directory import RunDirectory
@@ -65,8 +65,8 @@ class KeptBuilds:
         self._seen: dict[str, tuple[tuple[int, ...], str]] = {}
         common = _digest(
             site.identity(),
-            sources_digest(CHECKS),
-            *(sources_digest(one, build_files) for one in program_folders(shipped=False)),
+            sources_digest(),
+            *(sources_digest(one, files=build_files) for one in program_folders(shipped=False)),
             *(str(site.name), str(site.description.partition), site.description.build_on),
             variables_of(site.variables()),
         )

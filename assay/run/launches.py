@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which launches are still to come: by the plan, its attempts, failed builds and judgements."""
+"""Launches still to come: by the plan, its attempts, failed builds and judgements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LAUNCHES_PER_SESSION = 2000
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch to come: a case's content, its layout, block and attempt. `undisturbed`: no other
+    """Launch to come: a case's content, its layout, block and attempt. `undisturbed`: no other
     runs meanwhile; `drawn_alone`: by the draw of the seed, which some are left out of (None)."""
 
     index: int
@@ -62,9 +62,9 @@ _OF_CASE = (
 
 
 class Attempts:
-    """How often one driver made each launch, of 1 + `retries` times. The first time, a launch does
-    not count that was lost with its allocation, or by a clock that was set: neither is its own. A
-    second time the launch may be what ends allocations."""
+    """Count of the times that a driver made each launch, of 1 + `retries` times. The first time, a
+    launch does not count that was lost with its allocation, or by a clock that was set: neither is
+    its own. A second time the launch may be what ends allocations."""
 
     def __init__(self, retries: int) -> None:
         self._most = 1 + retries
@@ -80,7 +80,7 @@ class Attempts:
             self._made[launch.key] += 1
 
     def left(self, launch: Launch) -> bool:
-        """Whether the launch may be made once more."""
+        """True if the launch may be made once more."""
         return self._made[launch.key] < self._most
 
 
@@ -127,7 +127,7 @@ def in_sessions(coming: Sequence[Launch], mix_blocks: int) -> Iterator[list[Laun
 
 
 class FailedBuilds:
-    """What failed builds printed, kept in the run directory, and launches that are not run for
+    """Output of failed builds, kept in the run directory, and launches that are not run for
     them."""
 
     def __init__(self, run: RunDirectory, environments: Collection[str]) -> None:
@@ -148,7 +148,7 @@ class FailedBuilds:
         return f"the build of {failure.program} for {name} failed; see {file}"
 
     def keep_back(self, launch: Launch) -> bool:
-        """Whether a build of the launch's environment failed; then it is not run again either."""
+        """True if a build of the launch's environment failed; then it is not run again either."""
         if launch.environment in self._failures:
             self.launches[launch.key] = launch.environment
         return launch.key in self.launches
@@ -188,8 +188,8 @@ def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
 def too_dear(
     plan: Plan, records: Sequence[Entry], going: Mapping[str, list[str]], following: int
 ) -> bool:
-    """Whether limits.node_hours does not suffice up to the block `following`, at what launches of
-    what goes on took so far."""
+    """True where limits.node_hours does not suffice up to the block `following`, at what launches
+    of what goes on took so far."""
     allowed = plan.limits.get("node_hours")
     if allowed is None:
         return False

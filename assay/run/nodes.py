@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes launches get in one allocation: those of the job that assay runs in, and such that
-are so many hops apart as cases ask for."""
+"""Nodes of launches in one allocation: those of the job that assay runs in, and such that are so
+many hops apart as cases ask for."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from checks.common.slurm.text import (
     setting,
 )
 from records.errors import AssayError
-from records.run.plan import Plan, PlannedCase
+from records.run.plan import PlannedCase
 
 
 def holds_nodes(job: Mapping[str, str]) -> bool:
-    """Whether a job, as Slurm describes it, runs and holds nodes."""
+    """True of a job, as Slurm describes it, that runs and holds nodes."""
     return job.get("JobState") == "RUNNING" and job.get("NodeList", "(null)") != "(null)"
 
 
 def own_job(site: Site) -> dict[str, str] | None:
-    """What Slurm says of the job that this process runs in; None outside of the site's jobs. Raises
+    """Slurm's description of the job that this process runs in; None outside of its jobs. Raises
     AssayError in a heterogeneous job, whose components are jobs of their own."""
     job, cluster = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_CLUSTER_NAME")
     if job is None or cluster is None:
@@ -99,42 +99,34 @@ def own_allocation(
         return None
     out, here = _left_out(site), socket.gethostname().partition(".")[0]
     mine = {node for node in nodes if node.partition(".")[0] == here} - out
+    shapes = {(case.nodes, case.switches) for case in cases}
     for without in [out | mine, out] if mine else [out]:
         if set(nodes) <= without:
             continue
         found = granted(site, job, seed, without)
-        near = without > out and too_near(cases, site, found)
-        shapes = {(case.nodes, case.switches) for case in cases}
-        room = [found.drawn(count, found.nodes, "", switches) for count, switches in shapes]
-        if None not in room and not near:
+        if None not in [found.drawn(count, found.nodes, "", at) for count, at in shapes]:
             if mine - without:
                 say(f"{named} has no node to spare: assay itself takes time of {min(mine)}")
             return found
     return None
 
 
-def refuse_own_nodes(site: Site, plan: Plan) -> None:
-    """Raise AssayError where launches would wait for ever for nodes that this process's job has.
-    Launches have their nodes alone, so that a core of a node is as good as the node."""
-    described = own_job(site)
-    if described is None:
+def refuse_own_nodes(site: Site, needed: int) -> None:
+    """Raise AssayError where launches of `needed` nodes would wait for ever for nodes that this
+    process's job has. They have nodes alone, so that a core of a node is as good as the node."""
+    job = own_job(site)
+    if job is None:
         return
-    job, held = described["JobId"], described["NodeList"]
     nodes = {*(partition_nodes(site) or node_states(site))} - _left_out(site)
-    names = named_nodes(site, held)
-    mine = set(names) & nodes
-    needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
-    if mine and needed > len(nodes - mine):
-        kind = _other_kind(site, described)
-        serves = kind is None and _has_whole(described, len(names), site)
-        most = max(len(nodes - mine), len(mine) if serves else 0)
-        options = " ".join(filter(None, ["--exclusive", kind]))
-        fewer = f", leave wider launches out by --nodes {most}" if 0 < most < needed else ""
+    free = nodes - {*named_nodes(site, job["NodeList"])}
+    if free != nodes and needed > len(free):
+        fewer = f", leave wider launches out by --nodes {len(free)}" if free else ""
         raise AssayError(
-            f"job {job}, in which assay runs, holds {len(mine)} of the {len(nodes)} nodes of"
-            f" partition {site.description.partition}; launches of {needed} nodes would wait for it"
-            f" for ever. Run assay in a job of {needed} whole nodes ({options}){fewer}, or run it"
-            " on a login node or in a job of another partition; nothing was run"
+            f"job {job['JobId']}, in which assay runs, holds {len(nodes - free)} of the"
+            f" {len(nodes)} nodes of partition {site.description.partition}; launches of {needed}"
+            f" nodes would wait for it for ever. Run assay in a job of {needed} whole nodes"
+            f" (--exclusive){fewer}, or run it on a login node or in a job of another partition;"
+            " nothing was run"
         )
 
 
@@ -156,7 +148,7 @@ def partition_nodes(site: Site) -> list[str]:
 
 
 def _has_whole(job: dict[str, str], nodes: int, site: Site) -> bool:
-    """Whether a job has its `nodes` whole, so that no ranks of others run on them."""
+    """True of a job that has its `nodes` whole, so that no ranks of others run on them."""
     if job.get("OverSubscribe") == "NO":
         return True
     shown = asked(site, "scontrol", "show", "node", "-o", job["NodeList"]).stdout
@@ -175,8 +167,7 @@ def _left_out(site: Site) -> set[str]:
 
 
 def _other_kind(site: Site, job: dict[str, str]) -> str | None:
-    """The option that tells the site's nodes from others, where this job may have others; None:
-    it has the site's."""
+    """sbatch option that selects the site's nodes, where this job may have others; else None."""
     constraint = option_values(site.description.access, "constraint", "C")[-1:]
     if constraint and constraint != [job.get("Features")]:
         return f"--constraint={constraint[0]}"
@@ -200,35 +191,6 @@ def nodes_far_apart(cases: Iterable[PlannedCase], site: Site) -> list[str]:
         pairs = (topology.pair_at(hops, cores, among) for among in (usable, up, None))
         found.update(next(filter(None, pairs), ()))
     return sorted(found)
-
-
-def too_near(cases: Iterable[PlannedCase], site: Site, allocation: Allocation) -> str | None:
-    """Which check asks for hops that no two nodes of the allocation are apart; None: none does."""
-    described, wanted = site.description.topology, _hops_asked(cases)
-    topology = described.topology() if described is not None and wanted else None
-    for hops, case in wanted.items():
-        if topology and topology.pair_at(hops, {}, allocation.nodes) is None:
-            return f"{case} asks for two nodes {hops} hops apart"
-    return None
-
-
-def refuse_too_near(plan: Plan, site: Site, inherited: Allocation | None) -> None:
-    """Raise AssayError where nodes of the allocation are not so many hops apart as cases ask for:
-    those of `inherited`, else as many as --nodes says."""
-    if inherited is not None and (lacks := too_near(plan.cases, site, inherited)):
-        named = ",".join(nodes_far_apart(plan.cases, site))
-        raise AssayError(
-            f"{lacks}; job {inherited.job_id}, in which assay runs, has none. Run assay in a job"
-            f" that has such nodes (--nodelist={named}), or outside of a job, or leave such cases"
-            " out of the campaign; nothing was run"
-        )
-    given = plan.narrowed.get("nodes") if inherited is None else None
-    if given and int(str(given)) < len(needed := nodes_far_apart(plan.cases, site)):
-        raise AssayError(
-            f"--nodes {given} with --in-one-job: nodes so many hops apart as cases ask for are"
-            f" {', '.join(needed)}. Give --nodes {len(needed)}, or run without"
-            " --in-one-job; nothing was run"
-        )
 
 
 def _hops_asked(cases: Iterable[PlannedCase]) -> dict[int, str]:

@@ -57,7 +57,7 @@ class Preflight:
         self.trials: dict[str, TrialResult] = {}
 
     def broken(self, names: Sequence[str], nodes: int) -> dict[str, str]:
-        """What is wrong with which environment, by its name; none is right. Tried are two nodes;
+        """Faults of environments by name; an environment without one is right. Tried are two nodes;
         of so many as launches have the facts are kept.
 
         Raises AssayError where nodes do not see the work folder, InfrastructureError where the
@@ -97,7 +97,7 @@ class Preflight:
         return faults
 
     def _faults(self, probes: Probes, trials: Sequence[Trial], nodes: int) -> dict[str, str]:
-        """What one job has against these environments."""
+        """Faults that one job finds in these environments."""
         result = self._result(probes, "preflight", nodes, trials)
         if result.state in _LOST:
             raise InfrastructureError(
@@ -119,7 +119,7 @@ class Preflight:
     def _result(
         self, probes: Probes, name: str, nodes: int, trials: Sequence[Trial]
     ) -> ProbeResult:
-        """What a job found; a folder that is full for a moment gets another job."""
+        """Facts that a job found; a folder that is full for a moment gets another job."""
         submit = partial(
             probes.submit,
             name,

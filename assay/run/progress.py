@@ -99,7 +99,7 @@ class Progress:
         self._next = launch
 
     def doing(self, what: str | None) -> None:
-        """What is said from now on while nothing happens; None: that a launch is running."""
+        """Set what is said while nothing happens; None: that a launch is running."""
         self._doing = what
 
     def tick(self) -> None:
@@ -125,7 +125,7 @@ class Progress:
             self.say(f"[{self._count}/{self._total}] {self._described(record)}{left}")
 
     def _described(self, record: Record) -> str:
-        """One launch in one line: what it is, status, its main figure or its reason."""
+        """Line on a launch: what it is, status, its main figure or its reason."""
         head = f"{self.what(record)}: {record.status}"
         if record.status != "ok":
             return f"{head}: {one_line(record.reason or '')}"
@@ -204,12 +204,12 @@ class Waiting:
 
     @property
     def waits(self) -> bool:
-        """Whether a job waits now."""
+        """True while a job waits."""
         return self._since is not None
 
     @property
     def seconds(self) -> float:
-        """How long launches have waited so far."""
+        """Seconds that launches have waited so far."""
         current = time.monotonic() - self._since if self._since is not None else 0.0
         return self._ended_s + current
 

@@ -86,7 +86,7 @@ def variables_of(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def harness() -> Harness:
-    """Which Assay this is."""
+    """Version, commit and ReFrame of this Assay."""
     # An installed one may be in the working tree of something else.
     commit, changed = (
         output_of(["git", *words], ROOT) if IS_CLONE else ""
@@ -101,7 +101,8 @@ def harness() -> Harness:
 
 
 def made_with() -> str:
-    """Which Assay makes a document, to the commit; two of one name give the same bytes."""
+    """Name of the Assay that makes a document, to the commit; two of one name give the same
+    bytes."""
     here, changed = harness(), f"changed at {datetime.now(UTC).isoformat()}"
     parts = [f"commit {here.git_commit[:12]}" if here.git_commit else ""]
     parts += [changed if here.git_dirty else "", f"matplotlib {metadata.version('matplotlib')}"]

@@ -29,6 +29,8 @@ _PIECE_BYTES = 1 << 20
 MOST_POINTS_BYTES = 1 << 32
 #: Archives that are held open: at the end of a block launches of the next one may end first.
 MOST_OPEN = 2
+#: Takes bytes into a digest.
+_Update = Callable[[bytes], object]
 
 
 class RawArchives:
@@ -60,36 +62,24 @@ class RawArchives:
         A file that is no regular file in the session's folder is refused. The outcome tells what is
         not kept; a launch is not `ok` without its raw output.
         """
-        artifacts: dict[str, str] = {}
-        packed, faults = [], []
+        artifacts, packed, faults = dict[str, str](), list[Packed](), list[str]()
         for kind, path in outcome.files.items():
+            digest = hashlib.sha256()
             try:
-                source = work.open(path)
+                with work.open(path) as source:
+                    if kind == ARTIFACT:
+                        artifacts[kind] = self._copied(source, f"{stem}.{SUFFIX}", digest.update)
+                    else:
+                        name, size = f"{stem}.{RAW_SUFFIX[kind]}", _size(source)
+                        packed.append(Packed(name, _digested(_pieces(source, size), digest.update)))
+                        artifacts[kind] = f"raw/{archive_name(block)}/{name}"
+                        if size > RAW_LIMIT_BYTES and RAW_CUT not in outcome.flags:
+                            outcome.flags.append(RAW_CUT)
+                artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
             except FileNotFoundError:
                 faults += [f"{kind} is missing"] * (outcome.status == "ok")
-                continue
             except RefusedFileError as refused:
                 faults.append(f"{kind} {refused}")
-                continue
-            with source:
-                size, digest = os.fstat(source.fileno()).st_size, hashlib.sha256()
-                if kind == ARTIFACT and size > MOST_POINTS_BYTES:
-                    faults.append(f"{kind} has {size} bytes; allowed: {MOST_POINTS_BYTES}")
-                    continue
-                if kind == ARTIFACT:
-                    target = self._run.points / f"{stem}.{SUFFIX}"
-                    artifacts[kind] = f"{FOLDER}/{target.name}"
-                    with _kept(target):
-                        target.parent.mkdir(mode=0o700, exist_ok=True)
-                        with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
-                            file.writelines(_digested(_range(source, 0, size), digest.update))
-                else:
-                    name = f"{stem}.{RAW_SUFFIX[kind]}"
-                    artifacts[kind] = f"raw/{archive_name(block)}/{name}"
-                    packed.append(Packed(name, _digested(_pieces(source, size), digest.update)))
-                    if size > RAW_LIMIT_BYTES and RAW_CUT not in outcome.flags:
-                        outcome.flags.append(RAW_CUT)
-                artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
         if packed:
             archive = self._archive(block)
             with _kept(archive.path):
@@ -99,6 +89,18 @@ class RawArchives:
             outcome.reason = f"{outcome.reason}; {told}" if outcome.reason else told
             outcome.status = "wrong" if outcome.status == "ok" else outcome.status
         return artifacts
+
+    def _copied(self, source: BufferedReader, name: str, update: _Update) -> str:
+        """Copy the values of a scan to a file of this name; gives its path in the run. Raises
+        RefusedFileError for one that is too long."""
+        size, target = _size(source), self._run.points / name
+        if size > MOST_POINTS_BYTES:
+            raise RefusedFileError(f"has {size} bytes; allowed: {MOST_POINTS_BYTES}")
+        with _kept(target):
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+            with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
+                file.writelines(_digested(_range(source, 0, size), update))
+        return f"{FOLDER}/{name}"
 
     def _archive(self, block: int) -> ArchiveWriter:
         """The archive of a block, open; of more than MOST_OPEN the one opened first is closed."""
@@ -134,7 +136,11 @@ def _kept(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _digested(pieces: Iterable[bytes], update: Callable[[bytes], object]) -> Iterator[bytes]:
+def _size(source: BufferedReader) -> int:
+    return os.fstat(source.fileno()).st_size
+
+
+def _digested(pieces: Iterable[bytes], update: _Update) -> Iterator[bytes]:
     """The pieces of a file, as they are digested."""
     for piece in pieces:
         update(piece)

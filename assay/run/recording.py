@@ -29,8 +29,6 @@ _REASON_LENGTH = 4000
 #: What a record takes over from its launch, and from its outcome.
 _OF_LAUNCH = ("case_id", "check", "environment", "params", "ranks", "block", "attempt")
 _OF_OUTCOME = ("status", "started_at", "ended_at", "job_id", "nodes", "flags")
-#: What an ok launch has.
-_NEEDED = ("metrics", "started_at", "ended_at", "job_id", "nodes", "programs")
 
 
 class RecordMaker:
@@ -97,17 +95,12 @@ class RecordMaker:
         return masked(one_line(reason), self._secrets.get(environment, ()))[:_REASON_LENGTH]
 
     def fault(self, launch: Launch, record: Record) -> str | None:
-        """What in the record of a launch cannot be; the reason names the record's member."""
+        """Fault of a launch's record, which names the record's member; None: there is none."""
         try:
             if found := self._belonging.fault(as_read(record)):
                 return found
         except AssayError as error:
             return str(error)
-        if record.status != "ok":
-            return None
-        needed = (name for name in _NEEDED if name not in self._checks[launch.check].may_lack)
-        if missing := [name for name in needed if not getattr(record, name)]:
-            return f"`{missing[0]}` is missing or empty in an ok launch"
-        if len({*record.nodes}) != launch.nodes:
+        if record.status == "ok" and len({*record.nodes}) != launch.nodes:
             return f"`nodes` are {', '.join(record.nodes):.200}; the launch has {launch.nodes}"
         return None

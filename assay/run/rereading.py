@@ -8,25 +8,21 @@ a launch that is not `ok` may say more than its output does; of one that is `ok`
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
-from functools import cache
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from assay.documents.run_checks import NotReadError, SuiteTestError
-from checks.common.base import NOT_JUDGED
+from checks.common.base import Setting, leaf_of
 from checks.common.brought import checks_with
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed
 from checks.common.json_lines import TOKEN, session_lines
+from checks.common.judging import EndedJob, JudgingError, judge
 from checks.common.metrics import HOPS
-from checks.common.reframe_tests import ReframeDefinition
 from checks.common.session.launch_commands import LAUNCHERS
-from checks.common.session.leaves import leaf_of
 from checks.common.session.outcome import Outcome, iso_time
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.metric import Metric
@@ -41,14 +37,32 @@ from records.site.pair_scans import ARTIFACT
 _TOKEN = re.compile(
     rf"^export (?:{TOKEN}|ASSAY_(?:SESSION|PROGRAM)_SECRET)=([0-9a-f]{{16}})$", re.MULTILINE
 )
-_TEXTS = ("stdout", "stderr")
 #: What the name of a job says of its launch, and its comment of its run.
 _JOB = re.compile(r"^#SBATCH --job-name=\"rfm_L\d+_(\w+)_b(\d+)\"$", re.MULTILINE)
 _RUN = re.compile(r"^#SBATCH --comment=assay-(\d{8}T\d{6}Z-[0-9a-f]{4})-", re.MULTILINE)
 _Place = tuple[str, tuple[tuple[str, Any], ...]]
 #: A site's own program where there may be one: its output is read otherwise.
-_FOREIGN = {"programs": dict.fromkeys(("hpl", "osu", "netpipe", "su3_rmd"), "/")}
-_leaf = cache(leaf_of)
+_FOREIGN = dict.fromkeys(("hpl", "osu", "netpipe", "su3_rmd"), "/")
+_NOWHERE = Path("/nonexistent")
+
+
+class _Raw(NamedTuple):
+    """Raw output of a launch, with its token, and begin and end of its session."""
+
+    token: str
+    stdout: str
+    stderr: str
+    table: bytes | None
+    interval: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, tokens: Sequence[str], raw: Mapping[str, bytes]) -> _Raw:
+        """Of launches of before, which had two secrets in place of a token, the first."""
+        secret = rf'"secret":\s*"(?:{"|".join(tokens)})"'.encode()
+        stdout = re.sub(secret, f'"token":"{tokens[0]}"'.encode(), raw["stdout"])
+        said, errors = (one.decode("utf-8", "replace") for one in (stdout, raw.get("stderr", b"")))
+        interval = session_lines(said, tokens[0]).session_interval()
+        return cls(tokens[0], said, errors, raw.get(ARTIFACT), interval)
 
 
 class Rereader:
@@ -61,33 +75,30 @@ class Rereader:
         self._read: dict[str, str] = {}
 
     def faults(self, files: RawFiles, record: Record) -> Iterator[str]:
-        """How a launch's record differs from its raw output. Raises NotReadError, and AssayError
+        """Differences of a launch's record from its raw output. Raises NotReadError, and AssayError
         for an archive that is damaged."""
         raw = {kind: files.read(path) or b"" for kind, path in raw_paths(record.artifacts).items()}
         script = raw.get("script", b"").decode("utf-8", "replace")
         tokens = _TOKEN.findall(script)
         if not tokens or "stdout" not in raw:
-            told = "their job scripts have no token by which their lines are known"
-            raise NotReadError(told)
-        yield from self._of_another(record, script, token := tokens[0])
+            raise NotReadError("their job scripts have no token by which their lines are known")
+        yield from self._of_another(record, script, tokens[0])
         if RAW_CUT in record.flags and max(map(len, raw.values())) <= RAW_LIMIT_BYTES:
             yield "it is said to be cut, and none of its raw files is so long"
-        secret = rf'"secret":\s*"(?:{"|".join(tokens)})"'.encode()
-        raw["stdout"] = re.sub(secret, f'"token":"{token}"'.encode(), raw["stdout"])
-        read = [[*self._differences(record, self._judged(record, token, raw, {}))]]
-        if read[0]:  # a site's own program may have printed it
-            read.append([*self._differences(record, self._judged(record, token, raw, _FOREIGN))])
-        yield from min(read, key=len)
-        stdout = raw["stdout"].decode("utf-8", "replace")
-        interval = session_lines(stdout, token).session_interval()
-        for name, at in zip(("started_at", "ended_at"), interval or (), strict=False):
-            kept = getattr(record, name)
-            refused = kept is None and record.status != "ok"  # what a session said was not taken
-            if kept != iso_time(at) and not refused:
-                yield f"{name} is {kept}, its raw output says {iso_time(at)}"
+        kept = _Raw.of(tokens, raw)
+        faults = [*self._differences(record, self._judged(record, kept, {}))]
+        if faults:  # a site's own program may have printed it
+            own = self._judged(record, kept, _FOREIGN)
+            faults = min(faults, [*self._differences(record, own)], key=len)
+        yield from faults
+        for name, at in zip(("started_at", "ended_at"), kept.interval or (), strict=False):
+            recorded = getattr(record, name)
+            refused = recorded is None and record.status != "ok"  # a session's word was not taken
+            if recorded != iso_time(at) and not refused:
+                yield f"{name} is {recorded}, its raw output says {iso_time(at)}"
 
     def _of_another(self, record: Record, script: str, token: str) -> Iterator[str]:
-        """That the job's script, or its token, is that of another launch."""
+        """Faults of a job's script, or a token, that are those of another launch."""
         mine = record.case_id.replace("-", "_"), str(record.block)
         for name, block in _JOB.findall(script):
             if (name, block) != mine:
@@ -100,8 +111,6 @@ class Rereader:
             yield f"its raw output is that of {first}"
 
     def _differences(self, record: Record, found: Outcome) -> Iterator[str]:
-        if (found.reason or "").startswith(NOT_JUDGED):
-            raise NotReadError(f"{found.reason}"[:200])
         if record.status != found.status:
             if record.status != "ok":
                 told = "is ok all the same" if found.status == "ok" else "says nothing"
@@ -123,67 +132,50 @@ class Rereader:
         if flags[0] != flags[1]:
             yield f"its flags are {flags[0]}, by the raw output {flags[1]}"
 
-    def _judged(
-        self, record: Record, token: str, raw: dict[str, bytes], extras: dict[str, Any]
-    ) -> Outcome:
-        """What the raw output of a launch comes to."""
-        text = {kind: raw.get(kind, b"").decode("utf-8", "replace") for kind in _TEXTS}
-        case = self._cases.get(record.case_id)
-        if case is None or case.check not in self._checks:
+    def _judged(self, record: Record, raw: _Raw, programs: Mapping[str, str]) -> Outcome:
+        """The outcome of a launch by its raw output, in an environment with these programs of the
+        site's own. Raises NotReadError where the check here cannot read it."""
+        case, begin, end = self._cases.get(record.case_id), *(raw.interval or (0.0, 0.0))
+        definition = self._checks.get(case.check) if case else None
+        if case is None or definition is None:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
-        if isinstance(definition := self._checks[case.check], ReframeDefinition):
+        if not definition.is_reread:
             raise SuiteTestError
-        described = self._provenance.environments.get(case.environment, EnvironmentAsRun())
-        library = f"^{re.escape(described.library)} " if described.library else ""
-        check = _leaf(definition)
-        layout = {"ranks": case.ranks, "ranks_per_node": case.ranks_per_node}
-        model, asked = definition.parameters, {**layout, **case.params}
+        asked = {"ranks": case.ranks, "ranks_per_node": case.ranks_per_node, **case.params}
+        model = definition.parameters
         try:
             params = model.model_validate({n: asked[n] for n in model.model_fields if n in asked})
         except ValidationError as error:
             raise NotReadError("the check here has no such parameters") from error
-        begin, end = session_lines(text["stdout"], token).session_interval() or (0.0, 0.0)
-        launcher = LAUNCHERS.get(described.launcher or "")
-        pvm, alone = described.launcher == "assay-pvm", definition.without_mpi
-        with TemporaryDirectory() as stage:
-            Path(stage, "err").write_text(text["stderr"], encoding="utf-8")
-            launch = object.__new__(check)
-            launch.__dict__.update(
-                params=params,
-                token=token,
-                **layout,
-                cpus_per_task=case.cpus_per_task or 0,
-                launch_limit_s=0.0,
-                resources=case.resources,
-                kept_table=raw.get(ARTIFACT),
-                _stagedir=stage,
-                _login_end=None,
-                _job=SimpleNamespace(
-                    **{"loss": None, "exitcode": 0, "state": "COMPLETED", "slurm": {}},
-                    nodelist=record.nodes,
-                    handed_in=Moment(begin, 0.0),
-                    ended=Moment(end, end - begin),
-                    launcher=SimpleNamespace(
-                        daemons=launcher.daemons if launcher and not alone else "none"
-                    ),
-                    stderr="err",
-                ),
-                _current_environ=SimpleNamespace(
-                    extras={"library": library, "device": "", "seen": {}, "programs": {}, **extras},
-                    features=["pvm" if pvm else "mpi"],
-                ),
-                _current_partition=SimpleNamespace(
-                    extras={
-                        "wire_is_counted": self._provenance.site.network.counted is not False,
-                        "topology": None,
-                        "memory_bytes_per_node": self._provenance.site.memory_bytes_per_node,
-                        "nominal": self._provenance.site.rates,
-                    }
-                ),
-                _dead_nodes=lambda: None,
-                **dict.fromkeys(("hpl", "programs"), SimpleNamespace(folder=Path(stage))),
-            )
-            return launch.judge(Printed(text["stdout"]))
+        environment = self._provenance.environments.get(case.environment, EnvironmentAsRun())
+        launcher, site = LAUNCHERS.get(environment.launcher or ""), self._provenance.site
+        setting = Setting(
+            ranks=case.ranks,
+            ranks_per_node=case.ranks_per_node,
+            cpus_per_task=case.cpus_per_task or 0,
+            has_resources=bool(case.resources),
+            library=f"^{re.escape(environment.library)} " if environment.library else "",
+            programs=programs,
+            features=["pvm" if environment.launcher == "assay-pvm" else "mpi"],
+            wire_is_counted=site.network.counted is not False,
+            nominal=site.rates,
+            partition={"memory_bytes_per_node": site.memory_bytes_per_node},
+            builds=dict.fromkeys(definition.builds, _NOWHERE),
+            folder=_NOWHERE,
+            stderr=lambda *_: Printed(raw.stderr),
+            kept_table=raw.table,
+        )
+        job = EndedJob(
+            token=raw.token,
+            nodes=record.nodes,
+            handed_in=Moment(begin, 0.0),
+            ended=Moment(end, end - begin),
+            daemons=launcher.daemons if launcher and not definition.without_mpi else "none",
+        )
+        try:
+            return judge(Printed(raw.stdout), job, leaf_of(definition)(definition, params, setting))
+        except JudgingError as error:
+            raise NotReadError(f"judging failed: {error}"[:200]) from error
 
 
 def _values(metrics: Iterable[Metric], names: Container[str]) -> dict[_Place, Any]:

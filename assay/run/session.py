@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One ReFrame session: a list of launches goes in as a file, outcomes come out of a pipe.
+"""ReFrame session: a list of launches goes in as a file, outcomes come out of a pipe.
 
 ReFrame builds the programs, submits the jobs one by one in the order of the list, waits and
 verifies; each launch's outcome arrives as soon as it is known. The session ends with this process;
@@ -63,7 +63,7 @@ class Session:
         brought: Mapping[str, Brought] = {},
     ) -> None:
         if at_once and allocation is None:
-            site = site.with_jobs_at_once(at_once)
+            site = site.changed(concurrency=at_once)
         self.work, self._open = work, {launch.index for launch in launches}
         variables = _variables(site, work, launches, allocation, brought)
         self._output = work.write_control("reframe.out", "")

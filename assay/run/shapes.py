@@ -9,21 +9,18 @@ only where all of them are in service; Slurm decides on the others when the job 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assay.plan import launch_limit_s
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
-from checks.common.slurm.commands import Answer
 from checks.common.slurm.reasons import last_words, refusal_verdict
 from checks.common.slurm.text import (
     HALTING_S,
     fields,
     limits_s,
-    option_values,
     pairs,
     seconds_of,
-    setting,
 )
 from records.errors import AssayError, InfrastructureError
 from records.run.plan import Plan
@@ -34,18 +31,9 @@ _COUNTED = re.compile(r"(idle|mixed|allocated|completing|planned)[+%$@#]?")
 
 
 @dataclass(frozen=True)
-class PartitionLimits:
-    """What Slurm's partition allows a job; None: no limit."""
-
-    name: str
-    most_nodes: int | None
-    longest_job_s: int | None
-
-
-@dataclass(frozen=True)
 class Shape:
-    """What a job asks for; `case` is one of the cases that need it. `further`: options for CPUs of
-    ranks and for resources."""
+    """Options of a job besides those of the site: `further` ones for CPUs of ranks and resources;
+    `case` is one of the cases that need it."""
 
     nodes: int
     ranks: int
@@ -70,10 +58,10 @@ class Shape:
         return f"{', '.join([*parts, *self.further])} ({self.case} is one)"
 
 
-def partition_limits(site: Site) -> PartitionLimits:
-    """The limits of the site's partition, as its file states them and as Slurm does. Raises
-    AssayError for a partition that Slurm does not know, InfrastructureError where it does not
-    answer."""
+def longest_job_s(site: Site) -> int | None:
+    """Seconds of the longest job of the site's partition, by its file and by Slurm; None: no limit.
+    Raises AssayError for a partition that Slurm does not know, InfrastructureError where it does
+    not answer."""
     name, stated_s = site.description.slurm_partition, site.description.longest_job_s
     answer = asked(site, "scontrol", "show", "partition", "-o", name)
     if answer.status and "not found" in answer.stderr:
@@ -85,34 +73,22 @@ def partition_limits(site: Site) -> PartitionLimits:
         )
     if answer.status:
         raise InfrastructureError(f"Slurm does not answer: {last_words(answer.stderr)}")
-    found = fields(answer.stdout)
-    longest = (stated_s, seconds_of(found.get("MaxTime", "")), _longest_by_accounting(site))
-    counts = (found.get("MaxNodes", ""), found.get("TotalNodes", ""))
-    return PartitionLimits(
-        name,
-        min((int(number) for number in counts if number.isdigit()), default=None),
-        min((limit_s for limit_s in longest if limit_s is not None), default=None),
-    )
+    limits = (stated_s, seconds_of(fields(answer.stdout).get("MaxTime", "")))
+    return min((limit_s for limit_s in limits if limit_s is not None), default=None)
 
 
-def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list[str]:
-    """Raise AssayError, with Slurm's reason, for launches of the plan that can never run. Gives
-    what is worth telling of those that can, but not now."""
+def refuse_unfit_shapes(site: Site, plan: Plan, longest_s: int | None) -> list[str]:
+    """Raise AssayError, with Slurm's reason, for launches of the plan that can never run in jobs of
+    `longest_s`. Gives notes on those that can, but not now."""
     feasible = [case for case in plan.cases if case.skipped is None]
-    names, longest_s = case_names(plan.cases), limits.longest_job_s
+    names = case_names(plan.cases)
     for case in feasible:
         if longest_s is not None and case.least_s + HALTING_S > longest_s:
             raise AssayError(
-                f"{names[case.id]} is estimated at {case.least_s:g} s; partition {limits.name}"
-                f" of site {site.name}, or the account, ends jobs after {longest_s} s. Choose"
-                f" another partition (--site {site.name}:PARTITION), or shorten the case;"
-                " nothing was run"
-            )
-        if limits.most_nodes is not None and case.nodes > limits.most_nodes:
-            raise AssayError(
-                f"{names[case.id]} needs {case.nodes} nodes; partition {limits.name} of site"
-                f" {site.name} allows a job {limits.most_nodes}. Choose another partition (--site"
-                f" {site.name}:PARTITION), or correct `nodes` in its site.yaml; nothing was run"
+                f"{names[case.id]} is estimated at {case.least_s:g} s; partition"
+                f" {site.description.slurm_partition} of site {site.name} ends jobs after"
+                f" {longest_s} s. Choose another partition (--site {site.name}:PARTITION), or"
+                " shorten the case; nothing was run"
             )
     # Each shape once, with its longest time limit: a shorter one fits where that does.
     shapes: dict[tuple[int, int, int, tuple[str, ...]], Shape] = {}
@@ -128,8 +104,9 @@ def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list
 
 
 def _note(site: Site, shape: Shape) -> str | None:
-    """What Slurm has against a shape of job for now, or None. Raises AssayError if for good."""
-    answer = _tested(site, shape)
+    """Slurm's reason against a shape of job for now, or None. Raises AssayError if for good."""
+    options = [*site.description.access, *shape.options()]
+    answer = asked(site, "sbatch", "--test-only", "--output=/dev/null", *options, "--wrap=true")
     if answer.status == 0:
         return None
     verdict, said = refusal_verdict(answer.stderr), last_words(answer.stderr)
@@ -138,9 +115,7 @@ def _note(site: Site, shape: Shape) -> str | None:
     if verdict == "unclear":
         verdict = "waits" if answer_of(site, "squeue", "--noheader", "--me") else "never"
     if verdict == "nodes":
-        # Without what it asks for further there may be nodes enough: none of them has that.
-        fits = bool(shape.further) and not _tested(site, replace(shape, further=())).status
-        out = "" if fits else _out_of_service(site)
+        out = _out_of_service(site)
         verdict, said = "waits" if out else "never", f"{said} ({out})" if out else said
     if verdict == "waits":
         return f"launches of {shape.nodes} nodes will wait: Slurm says now: {said}"
@@ -153,12 +128,6 @@ def _note(site: Site, shape: Shape) -> str | None:
     )
 
 
-def _tested(site: Site, shape: Shape) -> Answer:
-    """What `sbatch --test-only` says of a shape."""
-    options = [*site.description.access, *shape.options()]
-    return asked(site, "sbatch", "--test-only", "--output=/dev/null", *options, "--wrap=true")
-
-
 def _out_of_service(site: Site) -> str:
     """Nodes of the partition that a test of sbatch does not count, and reservations; or ""."""
     partition = f"--partition={site.description.slurm_partition}"
@@ -167,30 +136,3 @@ def _out_of_service(site: Site) -> str:
     shown = answer_of(site, "scontrol", "show", "res")
     reserved = re.findall(r"^ReservationName=(\S+)", shown, re.MULTILINE)
     return ", ".join([*out[:8], *(f"reservation {name}" for name in reserved[:4])])
-
-
-def _longest_by_accounting(site: Site) -> int | None:
-    """Seconds of MaxWall of the QOS that the site's jobs have, else of the account; None: none.
-    `sbatch --test-only` does not tell it. Without slurmdbd, or where Slurm does not enforce limits,
-    there is none."""
-    settings = site.slurm_output("scontrol", "show", "config")
-    if "limits" not in (setting(settings, "AccountingStorageEnforce") or ""):
-        return None
-
-    def rows(what: str, *words: str) -> str:
-        return site.slurm_output("sacctmgr", "-nP", "show", what, *words)
-
-    user, access = site.slurm_output("id", "-un").strip(), site.description.access
-    named = option_values(access, "account", "A")[-1:]
-    default_account = rows("user", user, "format=defaultaccount").partition("|")[0].strip()
-    account = named[0] if named else default_account
-    listed = rows("assoc", f"user={user}", "format=account,qos,defaultqos,maxwall")
-    associations = [line.split("|") for line in listed.splitlines()]
-    mine = next((row for row in associations if len(row) == 4 and row[0] == account), None)
-    if mine is None:
-        return None
-    _, allowed, default, of_account = mine
-    only = allowed if "," not in allowed else ""
-    qos = (option_values(access, "qos", "q")[-1:] or [default or only])[0]
-    of_qos = rows("qos", qos, "format=maxwall").strip() if qos else ""
-    return seconds_of(of_qos) or seconds_of(of_account)

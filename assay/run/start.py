@@ -14,17 +14,25 @@ from msgspec.structs import replace
 from assay import ROOT
 from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
-from assay.plan import WHOLE, Clock, Durations, MoreBlocks, Narrowing, earlier_runs, make_plan
+from assay.plan import (
+    WHOLE,
+    Clock,
+    Durations,
+    MoreBlocks,
+    Narrowing,
+    completed,
+    earlier_runs,
+    make_plan,
+)
 from assay.plan.expand import planned_variants, refuse_foreign_parameters
-from assay.plan.suites import with_suites
 from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
-from assay.run.nodes import own_allocation, partition_nodes, refuse_own_nodes, refuse_too_near
+from assay.run.nodes import own_allocation, partition_nodes, refuse_own_nodes
 from assay.run.progress import Progress, time_text
 from assay.run.provenance import gather, only_here
-from assay.run.shapes import partition_limits, refuse_unfit_shapes
+from assay.run.shapes import longest_job_s, refuse_unfit_shapes
 from assay.run.status import RunStatus, counted_text, run_status
 from assay.schema import load_campaign
 from assay.sites.builds import spack_folders, spack_home
@@ -32,15 +40,15 @@ from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
+from checks.common.base import leaf_of
 from checks.common.brought import checks_with
-from checks.common.reframe_tests import ReframeDefinition
 from checks.common.registry import FOLDERS, GIVEN
 from checks.common.sources import CHECKS, launch_files
 from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole
 from records.run.brought import ReframeTest
 from records.run.plan import Plan
-from records.run.provenance import AsAsked
+from records.run.provenance import AsAsked, Provenance
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, create_run, open_run
 from reports.notation.labels import case_names
@@ -69,10 +77,8 @@ def start_run(
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
-    campaign = with_suites(campaign, site)
-    plan = make_plan(
-        campaign, site.facts(), narrowing, durations=Durations(earlier_runs(site.provenance()))
-    )
+    campaign, earlier = completed(campaign, site), Durations(earlier_runs(site.provenance()))
+    plan = make_plan(campaign, site.facts(), narrowing, durations=earlier)
     refuse_stale_builds(site, plan.environments)
     _refuse_unfit_checks(plan)
     require_slurm(site)
@@ -88,18 +94,22 @@ def start_run(
         partition_nodes=partition_nodes(site),
         in_one_job=shared is not None or None,
     )
+    _write_provenance(run, plan, gather(site, asked, run.run_id, plan), campaign_name)
+    if begun is not None:
+        begun(run)
+    return _drive(run, run.ledger(), site, progress, shared)
+
+
+def _write_provenance(run: RunDirectory, plan: Plan, known: Provenance, campaign: str) -> None:
+    """Write the first provenance of a run, with the words that the campaign was asked for by."""
     folders = [GIVEN[Path(one)] for one in plan.checks_folders if Path(one) in GIVEN]
-    named = AsAsked(campaign=_from_here(campaign_name), checks=[*map(_from_here, folders)])
-    provenance = replace(gather(site, asked, run.run_id, plan), asked=named).without_secrets()
+    named = AsAsked(campaign=_from_here(campaign), checks=[*map(_from_here, folders)])
     try:
-        write_whole(run.provenance_file, provenance.to_json())
+        write_whole(run.provenance_file, replace(known, asked=named).without_secrets().to_json())
     except OSError as error:
         raise InfrastructureError(
             f"{run.provenance_file}: cannot be written ({error.strerror}); nothing was run"
         ) from error
-    if begun is not None:
-        begun(run)
-    return _drive(run, run.ledger(), site, progress, shared)
 
 
 def _from_here(path: str) -> str:
@@ -151,11 +161,8 @@ def _refuse_unfit_checks(plan: Plan) -> None:
     """Raise CheckError for a check outside the tree that cannot be run."""
     checks = checks_with(plan.brought)
     for check in {checks[case.check] for case in plan.cases}:
-        if isinstance(check, ReframeDefinition):
-            check.refuse_changed()
+        check.refuse_changed()
         if not check.is_shipped:
-            from checks.common.session.leaves import leaf_of  # slow: loads ReFrame
-
             leaf_of(check)
             launch_files(check.folder)
 
@@ -193,7 +200,7 @@ def _placed(
 ) -> tuple[Site, InOneJob | None]:
     """The site with the longest job that Slurm's partition takes, and how launches share a job.
     Raises AssayError for a plan with launches that Slurm will never run there."""
-    limits, shared = partition_limits(site), None
+    longest_s, shared = longest_job_s(site), None
     cases = [case for case in plan.cases if case.skipped is None]
     asking = next((case_names(plan.cases)[case.id] for case in cases if case.resources), None)
     inherited = None if asking else own_allocation(site, cases, plan.seed, progress.say)
@@ -213,13 +220,11 @@ def _placed(
             f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own:"
             " run it without --in-one-job, outside of a job"
         )
-    if shared is not None:
-        refuse_too_near(plan, site, inherited)
     if inherited is None:
-        refuse_own_nodes(site, plan)
-        for note in refuse_unfit_shapes(site, plan, limits):
+        refuse_own_nodes(site, max((case.nodes for case in cases), default=0))
+        for note in refuse_unfit_shapes(site, plan, longest_s):
             progress.say(note)
-    return site.with_longest_job(limits.longest_job_s), shared
+    return site.changed(longest_job_s=longest_s), shared
 
 
 def _drive(
@@ -275,7 +280,7 @@ def _folders_read(site: Site, plan: Plan) -> list[Path]:
     )
     named = (Path(one).parent for one in (*map(expanded, programs), site.hpl_source()))
     suites = (Path(one.suite) for one in plan.brought.values() if isinstance(one, ReframeTest))
-    ours = CHECKS, ROOT / "records", *python_folders(), *FOLDERS
+    ours = CHECKS, ROOT / "records", ROOT / "plugins", *python_folders(), *FOLDERS
     read = [*ours, *suites, *named, *spack_folders(site.description, plan.environments)]
     return [folder for folder in read if folder.is_dir()]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run is: counts, failures with their reasons, time left."""
+"""Status of a run: counts, failures with their reasons, time left."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from assay.plan import clock_of
 from records.flags import INVALID_ON_PURPOSE
-from records.run.interims import asked_blocks, has_ended
+from records.run.interims import Interim, asked_blocks, has_ended
+from records.run.plan import Plan
 from records.run.queue_state import CurrentJob, read_current
 from records.run.record import CASE_ID, Status, latest_attempts
-from records.run.record_lines import Ledger
+from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line
 from records.text.reasons import grouped
@@ -93,23 +94,12 @@ class RunStatus:
 def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
     """The status of a run from its plan and its records; its own driver gives its `ledger`."""
     plan, records = run.plan(), (ledger or run.ledger()).entries
-    latest = latest_attempts((record for record in records if record.block > 0), CASE_ID)
+    latest = latest_attempts((record for record in records if record.block > 0), CASE_ID).values()
     feasible = [case for case in plan.cases if case.skipped is None]
-    driven = None if ledger else run.is_driven()
-    interims = run.interims()
-    asked = asked_blocks(plan, interims)
-    judged = []
-    if plan.sequential is not None:
-        first = f"judged after block {plan.sequential.interims[0]} for the first time"
-        judged = interims[-1].told(plan) if interims else [f"{first}, of at most {plan.blocks}"]
-        judged += [one.told() for one in plan.sequential.extensions]
-    counts = Counter(record.status for record in latest.values())
-    on_purpose = [one for one in latest.values() if INVALID_ON_PURPOSE in one.flags]
-    bad = [
-        Bad(one.status, one.reason, one.environment, one.check, one.output)
-        for one in latest.values()
-        if one.status in BAD and INVALID_ON_PURPOSE not in one.flags
-    ]
+    driven, interims = None if ledger else run.is_driven(), run.interims()
+    asked, counts = asked_blocks(plan, interims), Counter(record.status for record in latest)
+    bad = [record for record in latest if record.status in BAD]
+    unwanted = [record for record in bad if INVALID_ON_PURPOSE not in record.flags]
     return RunStatus(
         run_id=run.run_id,
         campaign=plan.campaign,
@@ -127,18 +117,27 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
         ],
         left_s=clock_of(run, records).left_s(time.time() if driven else None),
         told=plan.told(),
-        judged=judged,
+        judged=_judged(plan, interims),
         open=interims[-1].open if interims else [],
         ended=has_ended(plan, interims),
         driven=driven,
         current=read_current(run.path) if driven else None,
-        reasons=failed_for(bad),
-        on_purpose=len(on_purpose),
+        reasons=failed_for(unwanted),
+        on_purpose=len(bad) - len(unwanted),
         resume=commands.resume(str(run.path), run.provenance().asked.checks),
     )
 
 
-def failed_for(bad: Sequence[Bad]) -> list[FailedFor]:
+def _judged(plan: Plan, interims: Sequence[Interim]) -> list[str]:
+    """Sentences on how far a sequential design has come."""
+    if plan.sequential is None:
+        return []
+    first = f"judged after block {plan.sequential.interims[0]} for the first time"
+    so_far = interims[-1].told(plan) if interims else [f"{first}, of at most {plan.blocks}"]
+    return [*so_far, *(extension.told() for extension in plan.sequential.extensions)]
+
+
+def failed_for(bad: Sequence[Bad | Entry]) -> list[FailedFor]:
     """Bad launches by why they ended, the most frequent first."""
     found = []
     for group in grouped((record.status, record.reason) for record in bad):
@@ -161,7 +160,7 @@ def counted_text(status: RunStatus) -> str:
 
 
 def now_text(status: RunStatus) -> str | None:
-    """What an unfinished run is doing; None where it was not looked for."""
+    """Sentence on what an unfinished run does; None where it was not looked for."""
     if status.driven is None:
         return None
     if not status.driven:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.schema.document import Block, Location, Place
+from assay.schema.document import Location
 from assay.schema.model import Campaign, CaseGroup
 from checks.common.definition import CheckDefinition
 from records.errors import AssayError
@@ -40,8 +40,11 @@ def combinations(entry: CaseGroup, check: CheckDefinition[Any]) -> Iterator[dict
         yield params
 
 
-def probes(entry: CaseGroup, check: CheckDefinition[Any], place: Location) -> Iterator[Block]:
-    """Combinations that use every value of every axis at least once; the entry is at `place`.
+def probes(
+    entry: CaseGroup, check: CheckDefinition[Any], place: Location
+) -> Iterator[tuple[dict[str, Any], dict[str, Location]]]:
+    """Combinations that use every value of every axis at least once, with the location of each
+    parameter; the entry is at `place`.
 
     The first combination, then each further value of each axis with the others at their first:
     their number grows with the values, not with the combinations.
@@ -49,18 +52,15 @@ def probes(entry: CaseGroup, check: CheckDefinition[Any], place: Location) -> It
     first = dict.fromkeys(entry.matrix, 0)
     further = [(axis, i) for axis, values in entry.matrix.items() for i in range(1, len(values))]
     for choice in [first, *(first | {axis: index} for axis, index in further)]:
-        params = Block(Place(0, place))
-        for name, value in entry.fixed.items():
-            params.put(name, value, Place(0, (*place, "fixed", name)))
+        params = dict(entry.fixed)
+        places: dict[str, Location] = {name: (*place, "fixed", name) for name in params}
         for axis, index in choice.items():
             for name, value in axis_settings(check, axis, entry.matrix[axis][index]).items():
-                inside: Location = ()
-                if name != axis:
-                    inside = (index, name)
-                elif axis in _parameters(check):
-                    inside = (index,)
-                params.put(name, value, Place(0, (*place, "matrix", axis, *inside)))
-        yield params
+                inside: Location = (axis,) if name == axis else (axis, index, name)
+                if name == axis and axis in _parameters(check):
+                    inside = (axis, index)
+                params[name], places[name] = value, (*place, "matrix", *inside)
+        yield params, places
 
 
 def refuse_too_many_cases(campaign: Campaign) -> None:

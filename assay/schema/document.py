@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A YAML file that people write, as plain values that know where each of their keys is written.
+"""A YAML file that people write, as plain values, with the line of each key.
 
 Accepted are one document, mappings with distinct words as keys, lists, and scalars by the rules of
 YAML 1.2. Tags, anchors, aliases and merge keys are refused before any value is made of them.
@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NoReturn, cast
 
 import yaml
 
@@ -66,48 +66,22 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-class Place(NamedTuple):
-    """Where a file has something: the line, from 1, and the keys that lead there."""
+class Document(dict[str, Any]):
+    """The mapping of a file; `lines`: where each key and each value of a list is written."""
 
-    line: int
-    location: Location
+    def __init__(self, value: dict[str, Any], lines: dict[Location, int]) -> None:
+        super().__init__(value)
+        self.lines = lines
 
+    def nearest(self, location: Location) -> Location:
+        """The location, or what is around it of what the file lacks."""
+        while location not in self.lines:
+            location = location[:-1]
+        return location
 
-class Block(dict[str, Any]):
-    """A mapping of a file; `place`: its own, to which keys that it lacks belong.
-
-    The places of its keys are those of `like`, by default of `values`.
-    """
-
-    def __init__(self, place: Place, values: Any = (), like: object = None) -> None:
-        super().__init__(values)
-        self.place = place
-        self.places: dict[str, Place] = dict(getattr(like or values, "places", {}))
-
-    def put(self, key: str, value: object, place: Place) -> None:
-        """Set a key that is written at `place`."""
-        self[key], self.places[key] = value, place
-
-
-class Items(list[Any]):
-    """A list of a file, with the place of each value."""
-
-    def __init__(self, values: list[Any], places: list[Place]) -> None:
-        super().__init__(values)
-        self.places = places
-
-
-def place_of(value: Any, location: Location) -> Place:
-    """Where a file writes what `value` has at `location`; of what it lacks, the place around it."""
-    place = value.place if isinstance(value, Block) else Place(1, ())
-    for index, part in enumerate(location):
-        try:
-            place = value.places[part]
-        except (AttributeError, LookupError, TypeError):
-            around = value.place if isinstance(value, Block) else place
-            return Place(around.line, (*around.location, *location[index:]))
-        value = value.get(str(part)) if isinstance(value, Block) else value[part]
-    return place
+    def line_of(self, location: Location) -> int:
+        """The line of a location, from 1."""
+        return self.lines[self.nearest(location)]
 
 
 @dataclass(frozen=True)
@@ -119,14 +93,6 @@ class Problem:
     line: int | None = None
 
 
-class _Refused(Exception):  # noqa: N818 - not an error of the program
-    """The file holds YAML that is not accepted; `line` counts from 1."""
-
-    def __init__(self, line: int, message: str) -> None:
-        super().__init__(message)
-        self.line = line
-
-
 class _Loader(yaml.SafeLoader):
     """Composes nodes; refuses tags, references and deep nesting."""
 
@@ -134,34 +100,37 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
-        line = event.start_mark.line + 1
         anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
         if isinstance(event, yaml.AliasEvent):
-            raise _Refused(line, f"the alias *{clipped(str(anchor))} is not allowed; write it out")
+            self._refuse(f"the alias *{clipped(str(anchor))} is not allowed; write it out")
         if anchor is not None:
-            raise _Refused(line, f"the anchor &{clipped(anchor)} is not allowed; write it out")
+            self._refuse(f"the anchor &{clipped(anchor)} is not allowed; write it out")
         if tag is not None:
             shown = clipped(str(tag).replace(_YAML, "!!"))
-            raise _Refused(line, f"the tag {shown} is not allowed; write a plain value")
+            self._refuse(f"the tag {shown} is not allowed; write a plain value")
         if self.depth >= MAX_DEPTH:
-            raise _Refused(line, f"nested more than {MAX_DEPTH} deep; about 6 are needed")
+            self._refuse(f"nested more than {MAX_DEPTH} deep; about 6 are needed")
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
 
+    def _refuse(self, message: str) -> NoReturn:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        raise AssayError(f"{self.name}:{event.start_mark.line + 1}: {message}")
+
 
 def parse(file: str, text: str, needs: str) -> tuple[object, list[Problem]]:
-    """The value of a text; `file` is its name for messages, `needs` what an empty file lacks.
+    """The value of a text, a mapping as a Document; `file` is its name for messages, `needs` states
+    what an empty file lacks.
 
     Faults that leave the rest readable (a key twice, an unquoted `no`) come with it. Raises
     AssayError for a text that is not YAML of the accepted kind.
     """
     try:
         loader = _Loader(text)
+        loader.name = file
         node: yaml.Node | None = loader.get_single_node()
-    except _Refused as refused:
-        raise AssayError(f"{file}:{refused.line}: {refused}") from None
     except yaml.YAMLError as error:
         raise AssayError(_syntax_message(file, text, error)) from None
     except (ValueError, OverflowError):  # an escape as \U00110000, a version of 5000 digits
@@ -172,7 +141,8 @@ def parse(file: str, text: str, needs: str) -> tuple[object, list[Problem]]:
     if node is None:
         raise AssayError(f"{file}: is empty; {needs}")
     reader = _Reader()
-    return reader.value(node, Place(_line(node), ())), reader.problems
+    value = reader.value(node, ())
+    return (Document(value, reader.lines) if isinstance(value, dict) else value), reader.problems
 
 
 def _syntax_message(file: str, text: str, error: yaml.YAMLError) -> str:
@@ -188,44 +158,40 @@ def _syntax_message(file: str, text: str, error: yaml.YAMLError) -> str:
     return f"{file}:{line}: is not valid YAML: {problem}"
 
 
-def _line(node: yaml.Node) -> int:
-    return node.start_mark.line + 1
-
-
 class _Reader:
-    """Turns nodes into values; gathers their faults."""
+    """Turns nodes into values; gathers their lines and faults."""
 
     def __init__(self) -> None:
+        self.lines: dict[Location, int] = {}
         self.problems: list[Problem] = []
 
-    def value(self, node: yaml.Node, place: Place) -> object:
+    def value(self, node: yaml.Node, location: Location) -> object:
         """The value of a node."""
+        self.lines.setdefault(location, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
-            block = Block(place)
-            for key, line, inner in self._entries(node, place.location):
-                here = Place(line, (*place.location, key))
-                block.put(key, self.value(inner, here), here)
-            return block
+            return {
+                key: self.value(inner, (*location, key))
+                for key, inner in self._entries(node, location)
+            }
         if isinstance(node, yaml.SequenceNode):
-            places = [Place(_line(x), (*place.location, i)) for i, x in enumerate(node.value)]
-            values = [self.value(x, here) for x, here in zip(node.value, places, strict=True)]
-            return Items(values, places)
-        return self._scalar(cast(yaml.ScalarNode, node), place.location)
+            return [self.value(inner, (*location, i)) for i, inner in enumerate(node.value)]
+        return self._scalar(cast(yaml.ScalarNode, node), location)
 
     def _entries(
         self, node: yaml.MappingNode, location: Location
-    ) -> Iterator[tuple[str, int, yaml.Node]]:
-        """The keys with their lines; a key that is refused or comes again is left out."""
-        lines: dict[str, int] = {}
+    ) -> Iterator[tuple[str, yaml.Node]]:
+        """The keys, whose lines are kept; a key that is refused or comes again is left out."""
         for key_node, value in node.value:
-            line = _line(key_node)
-            key = self._key(key_node, location, line)
-            if key in lines:
-                text = f"the key {clipped(key)} is already given in line {lines[key]}; keep one"
-                self.problems.append(Problem((*location, key), text, line))
-            elif key is not None:
-                lines[key] = line
-                yield key, line, value
+            line = key_node.start_mark.line + 1
+            if (key := self._key(key_node, location, line)) is None:
+                continue
+            inside = (*location, key)
+            if first := self.lines.get(inside):
+                text = f"the key {clipped(key)} is already given in line {first}; keep one"
+                self.problems.append(Problem(inside, text, line))
+            else:
+                self.lines[inside] = line
+                yield key, value
 
     def _key(self, node: yaml.Node, location: Location, line: int) -> str | None:
         """A key's text, or None when it was refused."""

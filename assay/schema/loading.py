@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay import ROOT, known_files
 from assay.schema.combinations import refuse_too_many_cases
-from assay.schema.document import clipped, place_of, read_text
+from assay.schema.document import clipped, read_text
 from assay.schema.model import Campaign, Origin
 from assay.schema.problems import checked, did_you_mean, listed
 from assay.schema.rules import campaign_problems
@@ -17,12 +17,13 @@ from checks.common.brought import checks_with
 from checks.common.registry import CHECKS, Checks
 from records.errors import AssayError
 from records.input_files import read_whole
+from records.plugins import campaign_folders
 from records.run.plan import Plan
 
 #: The campaign that a night writes into its run, an acceptance into a folder below.
 RERUN = "rerun.yaml"
 #: Folders of campaigns/ with files of another kind.
-_NOT_CAMPAIGNS = ("criteria", "acceptance")
+_NOT_CAMPAIGNS = ("criteria", "contracts")
 _NEEDS = (
     "a campaign is a mapping with at least the keys schema, name, question, environments and cases"
 )
@@ -34,9 +35,12 @@ def campaign_names() -> list[str]:
 
 
 def _known() -> dict[str, Path]:
-    """The campaigns of `campaigns/` and of the folders below it, by name: those of Assay, then
-    those of the working folder, which come first."""
-    files = known_files(ROOT / "campaigns", "campaigns", "**/*.yaml")
+    """Campaigns of plugins, of `campaigns/` and of the folders below it, by name: those of Assay,
+    then those of the working folder, which come first."""
+    files = [
+        *(path for folder in campaign_folders() for path in sorted(folder.glob("*.yaml"))),
+        *known_files(ROOT / "campaigns", "campaigns", "**/*.yaml"),
+    ]
     return {path.stem: path for path in files if path.parent.name not in _NOT_CAMPAIGNS}
 
 
@@ -61,7 +65,7 @@ def campaign_from_text(file: str, text: str, known: Checks = CHECKS) -> Campaign
     problems_of = partial(campaign_problems, folder=Path(file).parent, checks=checks)
     value = checked(file, text, _NEEDS, problems_of)
     campaign = Campaign.model_validate(value)
-    lines = tuple(place_of(value, ("cases", i)).line for i in range(len(campaign.cases)))
+    lines = tuple(value.line_of(("cases", i)) for i in range(len(campaign.cases)))
     campaign._origin, campaign._checks = Origin(file, text, lines), checks
     refuse_too_many_cases(campaign)
     return campaign

@@ -225,7 +225,7 @@ class ReframeClass(Section):
 
 
 class ReframeEntry(CaseGroup):
-    """Cases of a test of a ReFrame suite: docs/from-reframe.md."""
+    """Cases of a test of a ReFrame suite: plugins/reframe/docs/from-reframe.md."""
 
     reframe: ReframeClass = key("The test.")
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")] | None = key(

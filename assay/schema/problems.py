@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from assay.schema.document import Block, Location, Problem, clipped, parse, place_of
+from assay.schema.document import Document, Location, Problem, clipped, parse
 from records.errors import AssayError
 
 MAX_SHOWN_PROBLEMS = 20
@@ -21,15 +21,15 @@ JsonSchema = dict[str, Any]
 
 
 def checked(
-    file: str, text: str, needs: str, problems_of: Callable[[Block], Iterable[Problem]]
-) -> Block:
+    file: str, text: str, needs: str, problems_of: Callable[[Document], Iterable[Problem]]
+) -> Document:
     """The value of a text, a mapping without problems.
 
     Raises AssayError with all problems, those of the YAML and those of its value; `needs` says
     what the file must hold.
     """
     value, problems = parse(file, text, needs)
-    if not isinstance(value, Block):
+    if not isinstance(value, Document):
         raise AssayError(f"{file}:1: found {found(value)}; {needs}")
     unreadable = [problem.location for problem in problems if problem.line is None]
     further = (
@@ -40,7 +40,7 @@ def checked(
     problems += islice(further, MAX_SHOWN_PROBLEMS + 1)
     if not problems:
         return value
-    placed = [(p.line or place_of(value, p.location).line, p) for p in problems]
+    placed = [(p.line or value.line_of(p.location), p) for p in problems]
     texts = []
     for line, problem in sorted(placed, key=lambda pair: pair[0]):
         # As people write a place: cases[0].fixed.nb

@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assay import criteria_files
 from assay.schema.combinations import axis_settings, probes
-from assay.schema.document import Location, Problem, place_of
+from assay.schema.document import Location, Problem
 from assay.schema.model import AnyEntry, Campaign, CaseGroup, CommandEntry, ReframeEntry
 from assay.schema.problems import found, model_problems, one_of
 from checks.common.definition import CheckDefinition
@@ -163,14 +163,14 @@ def _probe_problems(
 ) -> Iterator[Problem]:
     """Faults that the check's model finds, each once, where the file gives the parameter."""
     found = dict[Problem, None]()
-    for params in probes(entry, check, place):
+    for params, places in probes(entry, check, place):
         for problem in _faults(check, params):
-            name = problem.location[0] if problem.location else None
-            if name is None or name in params:
-                where = place_of(params, problem.location).location
-                found[Problem(where, problem.message)] = None
+            name, *inside = problem.location or ("",)
+            if name in places:
+                found[Problem((*places[name], *inside), problem.message)] = None
             else:
-                found[Problem(place, f"the parameter {name} {problem.message}")] = None
+                text = f"the parameter {name} {problem.message}" if name else problem.message
+                found[Problem(place, text)] = None
     yield from found
 
 

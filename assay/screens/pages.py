@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from records.errors import ExitStatus, InfrastructureError
+from records.files import write_whole
 from records.forms import as_text
 from reports.render import html, markdown
 from reports.render.files import write_file, write_folder
@@ -65,3 +67,17 @@ def print_result(result: Result[Any], files: Sequence[str] = (), *, as_json: boo
         from assay.screens.screen import Screen  # slow: rich
 
         show(result, Screen(), [*files])
+
+
+def print_or_write(text: str, output: Path | None) -> int:
+    """Print the text, or write it whole or not at all."""
+    if output is None:
+        print(text, end="")
+        return ExitStatus.PASS
+    try:
+        write_whole(output, text.encode())
+    except OSError as error:
+        raise InfrastructureError(
+            f"{output}: could not be written ({error.strerror}); give another file"
+        ) from error
+    return ExitStatus.PASS

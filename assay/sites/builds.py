@@ -37,11 +37,6 @@ def environment_folder(site: str) -> Path:
     return spack_home() / "environments" / site
 
 
-def modules_folder(site: str) -> Path:
-    """Where the module files of a site's builds are."""
-    return environment_folder(site) / "modules"
-
-
 def view_folder(site: str, view: str) -> Path:
     """Where a view's `bin` and `libexec` are."""
     return environment_folder(site) / "views" / view
@@ -66,15 +61,12 @@ def with_spack(described: SiteDescription) -> SiteDescription:
     environments = dict(described.environments)
     for view, names in described.spack.views.items():
         folder = view_folder(described.name, view)
-        modules = described.spack.modules.get(view, [])
         # LD_RUN_PATH: not every wrapper writes the library's folder into what it links.
-        variables = (
-            {} if modules else {"PATH": f"{folder}/bin:$PATH", "LD_RUN_PATH": f"{folder}/lib"}
-        )
+        variables = {"PATH": f"{folder}/bin:$PATH", "LD_RUN_PATH": f"{folder}/lib"}
         for name in (name for name in names if name in described.environments):
             like = described.environments[name]
             starter = LAUNCHERS[like.launcher].mpirun
-            served = {
+            served: dict[str, Any] = {
                 "description": f"as {name}, with library and programs as Spack built them ({view})",
                 "compiler": str(folder / "bin" / "mpicc"),
                 # srun is Slurm's.
@@ -92,8 +84,8 @@ def with_spack(described: SiteDescription) -> SiteDescription:
                 "variables": {**like.variables, **variables},
                 "device": described.spack.devices.get(view, ""),
                 "settings": described.spack.settings.get(view, like.settings),
-                "modules": modules,
-                "modules_folder": str(modules_folder(described.name)) if modules else None,
+                "modules": [],
+                "modules_folder": None,
                 "preload": "",
                 "packages": [],
                 "source": "spack",
@@ -115,7 +107,7 @@ def replaced_by_spack(described: SiteDescription) -> dict[str, EnvironmentDescri
 
 
 def build_facts(site: str, view: str) -> dict[str, Any]:
-    """What was built for `view`: see assay.build.facts.
+    """The origins of `view`, as assay.build.builder notes them.
 
     Raises InfrastructureError for a view whose build is not complete.
     """

@@ -7,22 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from assay.sites.values import (
-    Command,
-    DeviceName,
-    LauncherCommand,
-    LauncherName,
-    Line,
-    Module,
-    PartitionName,
-    Pattern,
-    ResourceOption,
-    SlurmOption,
-    SlurmPartition,
-    Text,
-    Value,
-    VariableName,
-)
+from assay.sites import values
+from assay.sites.values import DeviceName, Line, Module, VariableName
 from checks.common.resources import ResourceName
 from records.sections import Section, key
 from records.site.topology import TopologyDescription
@@ -74,25 +60,25 @@ class EnvironmentKeys(Section):
         exclude=True,
     )
     description: str = key("The implementation and its mode, for readers.")
-    compiler: Command = key("C compiler wrapper of the library; a path where PATH lacks it.")
-    launcher: LauncherName = key(
+    compiler: values.Command = key("C compiler wrapper of the library; a path where PATH lacks it.")
+    launcher: values.LauncherName = key(
         "How its ranks are started; with launcher_command it is assay-template.",
         default="assay-template",
     )
     launcher_options: list[Line] = key("Words that the launcher gets first.", default=[])
-    launcher_command: LauncherCommand | None = key(
+    launcher_command: values.LauncherCommand | None = key(
         'The command of a launcher that is not in the list, e.g. "mpiexec -n {ranks} -ppn'
         ' {ranks_per_node}". Replaced are {ranks}, {ranks_per_node}, {nodes}, {cpus_per_task} and'
         " {variables}, the names of variables that ranks must get, with commas. The program and its"
         " arguments follow. No shell reads it.",
         default=None,
     )
-    mpirun: Command | None = key(
+    mpirun: values.Command | None = key(
         "Path or name of the launcher's own program, e.g. /opt/openmpi/bin/mpiexec; default: srun,"
         " mpirun, mpiexec.hydra or prun on the PATH that the modules make.",
         default=None,
     )
-    library: Pattern = key("Regular expression that the library's own version matches.")
+    library: values.Pattern = key("Regular expression that the library's own version matches.")
     device: DeviceName = key(
         "What must carry its messages, as the evidence of a launch names it: ch4:ofi, ch4:ucx,"
         " ch3:sock or ch3:nemesis:tcp of MPICH, ob1:tcp of Open MPI (its layer, and a transport"
@@ -106,13 +92,13 @@ class EnvironmentKeys(Section):
     prepare: list[str] = key(
         "Shell commands before the modules are loaded, in every job, build and probe.", default=[]
     )
-    variables: dict[VariableName, Value] = key(
+    variables: dict[VariableName, values.Value] = key(
         "Variables of its ranks and builds. $NAME in a value is replaced there.", default={}
     )
     blas: BlasDescription | None = key(
         "The BLAS of HPL and of check node in this environment; default: the site's.", default=None
     )
-    programs: dict[str, Text] = key(
+    programs: dict[str, values.Text] = key(
         "Paths of foreign programs built for it, by the name that checks ask for: hpl, su3_rmd,"
         " osu, netpipe, netpipe-tcp. Variables such as $HOME are expanded, and {view} at the"
         " beginning is the folder of the Spack view that serves the environment, e.g."
@@ -212,11 +198,6 @@ class SpackDescription(Section):
         " environment that it serves: another device has other variables.",
         default={},
     )
-    modules: dict[str, list[str]] = key(
-        "Module files to load for a view in place of its folder on PATH; assay build writes them"
-        " below the Spack home, for the site's modules_system.",
-        default={},
-    )
 
     def name_of(self, environment: str) -> str:
         """Name of what Spack builds for `environment` of the site."""
@@ -264,7 +245,7 @@ class VettingDescription(Section):
 class PartitionKeys(Section):
     """What a partition has; a key at the top of the file is the default of all partitions."""
 
-    access: list[SlurmOption] = key(
+    access: list[values.SlurmOption] = key(
         "Options of every sbatch, e.g. [--account=me, --qos=normal]; those at the top of the file"
         " come first, those of a partition follow.",
         default=[],
@@ -292,7 +273,7 @@ class PartitionKeys(Section):
     concurrency: int = key(
         "Launches that may run at a time, side by side in one allocation.", "launches", 1, ge=1
     )
-    resources: dict[ResourceName, list[ResourceOption]] = key(
+    resources: dict[ResourceName, list[values.ResourceOption]] = key(
         "What cases may ask for, as options of sbatch with a place for each value, e.g. gpu:"
         ' ["--gres=gpu:{count}"], memory: ["--mem={megabytes}M"], switches:'
         ' ["--switches={count}"].',
@@ -319,7 +300,7 @@ class PartitionDescription(PartitionKeys):
     """Nodes of one kind, with the options that lead a job there."""
 
     description: str = key("What nodes they are, for readers.", default="")
-    slurm_partition: SlurmPartition | None = key(
+    slurm_partition: values.SlurmPartition | None = key(
         "Slurm's name of the partition, where it is not the key: two kinds of nodes in one"
         " partition, distinguished by access: [--constraint=…].",
         default=None,
@@ -390,7 +371,7 @@ class SiteFile(SiteKeys, PartitionKeys):
     """A site.yaml as written, `like` and the defaults of partitions resolved."""
 
     schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
-    partitions: dict[PartitionName, PartitionDescription] = key(
+    partitions: dict[values.PartitionName, PartitionDescription] = key(
         "Kinds of nodes by their partition; a run uses one of them, --site NAME:PARTITION, and"
         " --site NAME is the first.",
         min_length=1,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold between the parts of a site.yaml that are right by themselves."""
+"""Rules between the parts of a site.yaml that are right by themselves."""
 
 from __future__ import annotations
 
@@ -23,15 +23,8 @@ from records.errors import AssayError
 OUR_EXTRAS = frozenset(
     {
         *("build_on", "down_nodes_return", "longest_job_s", "nominal", "shared_cores"),
-        *(
-            "slurm_partition",
-            "storage",
-            "memory_bytes_per_node",
-            "topology",
-            "wire_is_counted",
-            "launcher",
-            "scheduler",
-        ),
+        *("slurm_partition", "storage", "memory_bytes_per_node", "topology", "wire_is_counted"),
+        *("launcher", "scheduler"),
     }
 )
 
@@ -54,27 +47,27 @@ def faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
 
 
 def _partition_faults(
-    one: PartitionDescription, file: SiteFile, place: Location
+    partition: PartitionDescription, file: SiteFile, place: Location
 ) -> Iterator[Problem]:
-    for index, environment in enumerate(one.environments or ()):
+    for index, environment in enumerate(partition.environments or ()):
         yield from one_of(environment, file.environments, (*place, "environments", index))
-    for index, option in enumerate(one.access):
+    for index, option in enumerate(partition.access):
         if any(re.match(r"-p|--partition(=|$)", word) for word in shlex.split(option)):
             text = (
                 f"found {option}; jobs go to the partition that `partitions` names: call the"
                 " entry so, or give it slurm_partition"
             )
             yield Problem((*place, "access", index), text)
-    if stated := one.reframe.model_dump(exclude_defaults=True):
+    if stated := partition.reframe.model_dump(exclude_defaults=True):
         yield from _reframe_faults(stated, (*place, "reframe"))
     for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):
-        if file.virtual_cluster is None and getattr(one, key) == 0:
+        if file.virtual_cluster is None and getattr(partition, key) == 0:
             meaning = PartitionKeys.model_fields[key].description
             text = f"is missing; allowed is an integer of at least 1. {meaning}"
             yield Problem((*place, key), text)
-    if one.topology is not None:
+    if partition.topology is not None:
         try:
-            one.topology.topology()
+            partition.topology.topology()
         except AssayError as error:
             yield Problem((*place, "topology"), str(error).removeprefix("topology: "))
 
@@ -90,21 +83,21 @@ def _spack_faults(built: SpackDescription, file: SiteFile) -> Iterator[Problem]:
             if not built.alone and built.name_of(name) in file.environments:
                 taken = f"the name of its build, {built.name_of(name)}, is taken"
                 yield Problem(place, f"{taken} by an environment of the site; rename that")
-    for key in ("devices", "settings", "modules"):
+    for key in ("devices", "settings"):
         for view in getattr(built, key):
             yield from one_of(view, built.views, ("spack", key, view))
 
 
 def _reframe_faults(stated: Mapping[str, Any], place: Location) -> Iterator[Problem]:
-    """What ReFrame's own schema does not take, and extras that are Assay's own."""
+    """Keys that ReFrame's own schema does not take, and extras that are Assay's own."""
     for name in sorted(OUR_EXTRAS & stated.get("extras", {}).keys()):
         yield Problem((*place, "extras", name), "is an extra of Assay's own; choose another name")
     whole = {"name": "x", "scheduler": "x", "launcher": "x", **stated}
     for error in _reframe_validator().iter_errors(whole):
-        said = f"ReFrame does not take it: {error.message[:200]}"
+        text = f"ReFrame does not take it: {error.message[:200]}"
         if error.validator == "additionalProperties":
-            said += f"; allowed are {listed(error.schema['properties'])}"
-        yield Problem((*place, *error.absolute_path), said)
+            text += f"; allowed are {listed(error.schema['properties'])}"
+        yield Problem((*place, *error.absolute_path), text)
 
 
 @cache
@@ -121,13 +114,14 @@ def _reframe_validator() -> Any:
 
 def unset_variables(whole: Mapping[str, Any]) -> Iterator[Problem]:
     """Variables that are not set in paths that a run cannot do without; the value may be faulty."""
-    keys = ("work_dir", "module_init", "hpl_source")
-    paths: dict[Location, Any] = {(key,): whole.get(key) for key in keys}
+    paths: dict[Location, Any] = {
+        (key,): whole.get(key) for key in ("work_dir", "module_init", "hpl_source")
+    }
     checks, partitions = whole.get("checks"), whole.get("partitions")
-    for index, path in enumerate(checks if isinstance(checks, list) else ()):
-        paths["checks", index] = path
-    for name, one in partitions.items() if isinstance(partitions, dict) else ():
-        topology = one.get("topology") if isinstance(one, dict) else None
+    if isinstance(checks, list):
+        paths |= {("checks", index): path for index, path in enumerate(checks)}
+    for name, partition in partitions.items() if isinstance(partitions, dict) else ():
+        topology = partition.get("topology") if isinstance(partition, dict) else None
         if isinstance(topology, dict):
             paths["partitions", name, "topology", "slurm"] = topology.get("slurm")
     for place, text in paths.items():

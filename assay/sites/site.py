@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A site in use: what all kinds of sites have in common."""
+"""A site in use: the part that all kinds of sites have in common."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
+
+import msgspec
 
 from assay import BASE, setup_command
 from assay.commands import Pause, run_command
@@ -22,9 +24,9 @@ from assay.sites.values import expanded, unset_fault
 from checks.common.resources import values_of
 from checks.common.session.preparation import preparation
 from checks.common.slurm.commands import Answer, Slurm
-from checks.common.slurm.text import option_values
+from checks.common.slurm.text import option_values, setting
 from records.errors import AssayError, InfrastructureError
-from records.run.provenance import Network, SiteAsRun
+from records.run.provenance import SiteAsRun
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -32,7 +34,7 @@ _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class Site(ABC):
     """A described site; its topology and capacity are those that it has now."""
 
-    #: Whether nodes that are down come back by themselves, so that a launch waits for them.
+    #: True where nodes that are down come back by themselves, so that a launch waits for them.
     down_nodes_return: ClassVar[bool] = True
 
     def __init__(self, description: SiteDescription) -> None:
@@ -61,7 +63,7 @@ class Site(ABC):
         limit_s: float | None = None,
         pause: Pause = time.sleep,
     ) -> Answer:
-        """What a command prints that runs where launches are submitted.
+        """The answer to a command that runs where launches are submitted.
 
         Its status is 127 where there is no such program. Raises InfrastructureError when it does
         not end.
@@ -81,7 +83,7 @@ class Site(ABC):
         return Slurm(run)
 
     def slurm_output(self, *argv: str) -> str:
-        """What a command of the site prints, stripped; "" where it is not there."""
+        """Standard output of a command of the site, stripped; "" where it is not there."""
         return self.ask(argv).stdout.strip()
 
     @abstractmethod
@@ -90,9 +92,7 @@ class Site(ABC):
 
     def identity(self) -> str:
         """The cluster: what was built for others is not run."""
-        known = self.slurm_output("scontrol", "show", "config")
-        found = re.search(r"^ClusterName\s*=\s*(\S+)", known, re.MULTILINE)
-        return found[1] if found else ""
+        return setting(self.slurm_output("scontrol", "show", "config"), "ClusterName") or ""
 
     def work_dir(self, run_dir: Path, name: str) -> Path:
         """Where a run's launches are staged, seen by all nodes; `name` is of this run alone."""
@@ -101,48 +101,28 @@ class Site(ABC):
         return run_dir / "work"
 
     def provenance(self) -> SiteAsRun:
-        """What a run's provenance says of the site."""
-        described = self.description
-        return SiteAsRun(
-            name=self.name,
-            partition=described.partition,
-            access=described.access,
-            virtual=False,
-            description=described.description,
-            nodes=described.nodes,
-            cores_per_node=described.cores_per_node,
-            memory_bytes_per_node=described.memory_bytes_per_node,
-            core_peak_flop_per_s=described.core_peak_flop_per_s,
-            memory_bytes_per_second=described.memory_bytes_per_second,
-            network=Network(**described.network.model_dump()),
-        )
+        """The site in a run's provenance."""
+        return msgspec.convert({**self.description.model_dump(), "virtual": False}, SiteAsRun)
 
     def facts(self) -> SiteFacts:
-        """What a plan must know; looks for the foreign programs."""
+        """Facts for a plan; looks for the foreign programs."""
         described = self.description
-        bits = described.network.bits_per_second
+        bits, peak = described.network.bits_per_second, described.core_peak_flop_per_s
         features: dict[str, set[str]] = {}
         missing: dict[str, dict[str, str]] = {}
-        source, no_hpl = self.hpl_source(), dict[str, str]()
-        if not Path(source).is_file():
-            no_hpl["hpl"] = (
-                f"not named, and there is no source of HPL to build it: {source} is no file; run"
-                f" {setup_command('hpl-source')}, or name an archive as hpl_source"
-            )
         for name, environment in described.environments.items():
             missing[name] = {
                 program: reason
                 for program, path in environment.programs.items()
                 if (reason := _absence(path))
             }
-            if "hpl" not in environment.programs and not environment.ready_programs:
-                missing[name] |= no_hpl
-            there = environment.programs.keys() - missing[name].keys()
             features[name] = {
                 *environment.features,
-                *(f"program:{program}" for program in there),
+                *(f"program:{one}" for one in environment.programs if one not in missing[name]),
                 *(f"storage:{target}" for target in described.storage),
             }
+            if "hpl" not in environment.programs and not environment.ready_programs:
+                missing[name] |= self._no_hpl()
         return SiteFacts(
             name=self.name,
             nodes=described.nodes,
@@ -151,8 +131,8 @@ class Site(ABC):
             environments=features,
             # Half of the peak: what large matrices reach on most machines. Without a peak: an old
             # core's for sizes, so that they keep to their time; a usual one's for times.
-            core_flop_per_s=(described.core_peak_flop_per_s or 1e10) / 2,
-            likely_core_flop_per_s=(described.core_peak_flop_per_s or 3e10) / 2,
+            core_flop_per_s=(peak or 1e10) / 2,
+            likely_core_flop_per_s=(peak or 3e10) / 2,
             network_bytes_per_s=bits / 8 if bits else 1.25e9,
             ranks_per_link=described.network.ranks_per_link,
             topology=described.topology.topology() if described.topology else None,
@@ -164,6 +144,16 @@ class Site(ABC):
             resources={name: values_of(one) for name, one in described.resources.items()},
             absent=self._absent,
         )
+
+    def _no_hpl(self) -> dict[str, str]:
+        """Why HPL cannot be built, where it cannot."""
+        source = self.hpl_source()
+        if Path(source).is_file():
+            return {}
+        return {
+            "hpl": f"not named, and there is no source of HPL to build it: {source} is no file; run"
+            f" {setup_command('hpl-source')}, or name an archive as hpl_source"
+        }
 
     def session_data(self) -> dict[str, Any]:
         """The description for a ReFrame session, with the foreign programs that are there."""
@@ -187,11 +177,10 @@ class Site(ABC):
         return preparation(data, data["environments"][environment])
 
     def output_in(self, environment: str, shell_text: str) -> str:
-        """What bash prints on a text where launches are submitted, made ready for an environment;
-        "" where that fails."""
-        return self.slurm_output(
-            "bash", "-c", "\n".join([*self.preparation(environment), shell_text])
-        )
+        """Standard output of bash for a text where launches are submitted, made ready for an
+        environment; "" where that fails."""
+        lines = [*self.preparation(environment), shell_text]
+        return self.slurm_output("bash", "-c", "\n".join(lines))
 
     def resource_options(self, resources: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """Options of sbatch for what a case asks for; what the site does not know has none."""
@@ -210,21 +199,21 @@ class Site(ABC):
         brought = folder / "hpcc_1.5.0.orig.tar.gz"  # by setup/hpl-source.sh
         return str(min(folder.glob("hpcc_*.orig.tar.gz"), default=brought))
 
-    def _changed(self, **update: Any) -> Self:
+    def changed(self, **update: Any) -> Self:
         """The site with some of its description replaced."""
-        changed = copy(self)
-        changed.description = self.description.model_copy(update=update)
-        return changed
+        site = copy(self)
+        site.description = self.description.model_copy(update=update)
+        return site
 
     def with_variants(self, variants: Mapping[str, Variant]) -> Self:
         """The site with a campaign's variants among its environments.
 
         Raises AssayError for a variant that it cannot give.
         """
-        changed = self.with_possible_variants(variants)
-        for reason in changed._absent.values():
+        site = self.with_possible_variants(variants)
+        for reason in site._absent.values():
             raise AssayError(reason)
-        return changed
+        return site
 
     def with_possible_variants(self, variants: Mapping[str, Variant]) -> Self:
         """As `with_variants`, without those that it cannot give: `facts` says why.
@@ -243,9 +232,9 @@ class Site(ABC):
                 made[name] = _varied(name, variant, own, self.name)
             except AssayError as error:
                 absent[name] = str(error)
-        changed = self._changed(environments=made)
-        changed._absent = absent
-        return changed
+        site = self.changed(environments=made)
+        site._absent = absent
+        return site
 
     def with_builds(self, builder: str | None) -> Self:
         """The site with `builder`'s builds under the names of what they replace.
@@ -254,15 +243,7 @@ class Site(ABC):
         """
         if builder in (None, "distribution"):
             return self
-        return self._changed(environments=replaced_by_spack(self.description))
-
-    def with_longest_job(self, seconds: int | None) -> Self:
-        """The site with the longest time that Slurm's partition allows a job."""
-        return self._changed(longest_job_s=seconds)
-
-    def with_jobs_at_once(self, count: int) -> Self:
-        """The site with so many jobs of launches handed in at once."""
-        return self._changed(concurrency=count)
+        return self.changed(environments=replaced_by_spack(self.description))
 
     def without_nodes(self, names: Collection[str]) -> Self:
         """The site with launches kept off some of its nodes."""
@@ -277,14 +258,14 @@ class Site(ABC):
             topology = topology.model_copy(update={"left_out": sorted(names)})
         # Of several options of one name sbatch takes the last.
         excluded = [*option_values(described.access, "exclude", "x")[-1:], *sorted(names)]
-        return self._changed(
+        return self.changed(
             topology=topology,
             access=[*described.access, f"--exclude={','.join(excluded)}"],
             nodes=max(0, described.nodes - len(names)),
         )
 
     def spack_facts(self, name: str) -> dict[str, Any] | None:
-        """What Spack built the environment `name` from; None for one that it does not build.
+        """Origins of the environment `name`; None for one that Spack does not build.
 
         Raises InfrastructureError when it is not built.
         """
@@ -317,28 +298,27 @@ def _varied(
         )
     environment = environments[variant.of]
     words, variables = list[str](), dict(environment.variables)
-    for setting, value in variant.settings.items():
-        described = environment.settings.get(setting)
+    for key, value in variant.settings.items():
+        described = environment.settings.get(key)
         if described is None:
             known = listed(sorted(environment.settings)) or "none"
             raise AssayError(
-                f"{place}.settings.{setting}: no such setting of that environment; it has {known}"
+                f"{place}.settings.{key}: no such setting of that environment; it has {known}"
             )
         if not described.least <= value <= described.greatest:
             by = f", by {described.seen_as} of {variant.of}" if described.seen_as else ""
             raise AssayError(
-                f"{place}.settings.{setting}: found {value}; allowed is {described.least} to"
+                f"{place}.settings.{key}: found {value}; allowed is {described.least} to"
                 f" {described.greatest} {described.unit}{by}"
             )
         words += [word.replace(VALUE, str(value)) for word in described.options]
         variables |= {k: v.replace(VALUE, str(value)) for k, v in described.variables.items()}
-    changed = ", ".join(f"{setting} = {value}" for setting, value in variant.settings.items())
-    return environment.model_copy(
-        update={
-            "description": f"{environment.description}; {changed}",
-            "launcher_options": [*words, *environment.launcher_options],
-            "variables": variables,
-            "variant_of": variant.of,
-            "chosen": dict(variant.settings),
-        }
-    )
+    changed = ", ".join(f"{key} = {value}" for key, value in variant.settings.items())
+    update = {
+        "description": f"{environment.description}; {changed}",
+        "launcher_options": [*words, *environment.launcher_options],
+        "variables": variables,
+        "variant_of": variant.of,
+        "chosen": dict(variant.settings),
+    }
+    return environment.model_copy(update=update)

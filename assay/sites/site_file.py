@@ -8,14 +8,14 @@ other file is read, no program looked for and no cluster asked; that happens whe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from assay import BASE, IS_CLONE, ROOT, known_files, own_folder
-from assay.schema.document import Block, Items, Problem, place_of, read_text
+from assay.schema.document import Document, Location, Problem, read_text
 from assay.schema.problems import checked, did_you_mean, found, listed, model_problems, one_of
 from assay.sites.builds import with_spack
 from assay.sites.description import PartitionKeys, SiteDescription, SiteFile, of_partition
@@ -29,6 +29,12 @@ _NEEDS = "a site is a mapping with at least the keys schema, name, partitions an
 Environments = Mapping[str, Any]
 
 
+def _site_files() -> dict[str, Path]:
+    """The site.yaml of each site, by name; those of the working folder come first."""
+    files = known_files(SITES, "site-config", "*/site.yaml")
+    return {path.parent.name: path for path in files}
+
+
 def site_names() -> list[str]:
     """Names of the sites in site-config/ of the working folder and of Assay."""
     return sorted(_site_files())
@@ -37,12 +43,6 @@ def site_names() -> list[str]:
 def folder_of_new_sites() -> Path:
     """Where `assay site init` writes: site-config/ of the working folder, or of the clone."""
     return own_folder("site-config") or (SITES if IS_CLONE else BASE / "site-config")
-
-
-def _site_files() -> dict[str, Path]:
-    """The site.yaml of each site, by name; those of the working folder come first."""
-    found = known_files(SITES, "site-config", "*/site.yaml")
-    return {path.parent.name: path for path in found}
 
 
 def site_file(site: str) -> Path:
@@ -62,9 +62,8 @@ def read_site_file(site: str) -> SiteFile:
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
     file = site_file(site)
-    return as_site_file(
-        checked(str(file), read_text(file), _NEEDS, lambda value: _problems(value, site))
-    )
+    problems_of = partial(_problems, site=site)
+    return as_site_file(checked(str(file), read_text(file), _NEEDS, problems_of))
 
 
 def as_site_file(value: Mapping[str, Any]) -> SiteFile:
@@ -95,7 +94,7 @@ def chosen(file: SiteFile, partition: str = "") -> SiteDescription:
     return with_spack(described) if described.spack else described
 
 
-def _problems(value: Block, site: str) -> Iterator[Problem]:
+def _problems(value: Document, site: str) -> Iterator[Problem]:
     """Every fault of a file's value, each once, where the file writes it."""
     environments, whole = value.get("environments"), complete(value)
     wrong_likes = list(_like_problems(environments)) if isinstance(environments, dict) else []
@@ -104,67 +103,84 @@ def _problems(value: Block, site: str) -> Iterator[Problem]:
         faults = [] if wrong_likes else [*faults_between(file, site)]
     except ValidationError as error:
         faults = [*model_problems(error, SiteFile, whole)]
-    places = [(place_of(whole, p.location), p.message) for p in [*faults, *unset_variables(whole)]]
     # A fault of one environment is one of all that are like it, but reported once.
-    yield from dict.fromkeys(
-        [*wrong_likes, *(Problem(at, text, line) for (line, at), text in places)]
-    )
+    written = [
+        Problem(_written(value, problem.location), problem.message)
+        for problem in [*faults, *unset_variables(whole)]
+    ]
+    yield from dict.fromkeys([*wrong_likes, *written])
 
 
-def complete(value: Mapping[str, Any]) -> Block:
+def _written(value: Document, location: Location) -> Location:
+    """The place in the file of what its completed value has, or lacks, at `location`."""
+    match location:
+        case ("environments", str(name), *inside) if name in value["environments"]:
+            chain = _chain(name, value["environments"])
+            places = [("environments", link, *inside) for link in chain]
+            # What all of a chain lack, the first is to have.
+            lacking = max(reversed(places), key=lambda place: len(value.nearest(place)))
+        case ("partitions", _, "access", int(index)) if isinstance(value.get("access"), list):
+            index -= len(value["access"])
+            return location[2:] if index < 0 else (*location[:3], index)
+        case ("partitions", _, _, *_):
+            places, lacking = [location, location[2:]], location
+        case _:
+            return location
+    return next((place for place in places if place in value.lines), lacking)
+
+
+def complete(value: Mapping[str, Any]) -> dict[str, Any]:
     """The file's value with every environment and every partition complete.
 
     Maps merge by key; `access` of the top comes before that of a partition. An environment of a
     wrong `like` is left out.
     """
-    result = Block(place_of(value, ()), value)
-    environments, partitions = value.get("environments"), value.get("partitions")
+    whole, environments, partitions = (
+        dict(value),
+        value.get("environments"),
+        value.get("partitions"),
+    )
     if isinstance(environments, dict):
-        wholes = Block(place_of(value, ("environments",)), like=environments)
-        for name, own in environments.items():
-            chain = _chain(name, environments)
-            if not isinstance(own, dict):
-                wholes[name] = own
-            elif "like" not in environments[chain[-1]]:
-                links = [environments[link] for link in reversed(chain)]
-                wholes[name] = reduce(_merged, links, Block(place_of(links[0], ())))
-                wholes[name].pop("like", None)
-                # What all of them lack, the first is to have.
-                wholes[name].place = place_of(links[0], ())
-        result["environments"] = wholes
+        whole["environments"] = dict(_environments(environments))
     if isinstance(partitions, dict):
-        keys = value.keys() & PartitionKeys.model_fields.keys()
-        top = Block(result.place, {key: value[key] for key in keys}, value)
-        wholes = Block(place_of(value, ("partitions",)), like=partitions)
-        for name, own in partitions.items():
-            # `batch:` with nothing below it is a partition of defaults.
-            keys_of = Block(place_of(partitions, (name,))) if own is None else own
-            wholes[name] = _partition(top, keys_of) if isinstance(keys_of, dict) else own
-        result["partitions"] = wholes
-    return result
-
-
-def _partition(top: Block, own: Mapping[str, Any]) -> Block:
-    whole = _merged(top, own)
-    first, then = top.get("access"), own.get("access")
-    if isinstance(first, list) and isinstance(then, list):
-        places = [place_of(one, (i,)) for one in (first, then) for i in range(len(one))]
-        whole.put("access", Items([*first, *then], places), place_of(own, ("access",)))
+        top = {key: value[key] for key in value if key in PartitionKeys.model_fields}
+        # `batch:` with nothing below it is a partition of defaults.
+        whole["partitions"] = {
+            name: _partition(top, own or {}) if own is None or isinstance(own, dict) else own
+            for name, own in partitions.items()
+        }
     return whole
 
 
-def _merged(other: Mapping[str, Any], own: Mapping[str, Any]) -> Block:
+def _partition(top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    whole, first, then = _merged(top, own), top.get("access"), own.get("access")
+    if isinstance(first, list) and isinstance(then, list):
+        whole["access"] = [*first, *then]
+    return whole
+
+
+def _environments(environments: Environments) -> Iterator[tuple[str, Any]]:
+    for name, own in environments.items():
+        chain = _chain(name, environments)
+        if not isinstance(own, dict):
+            yield name, own
+        elif "like" not in environments[chain[-1]]:
+            whole: dict[str, Any] = {}
+            for link in reversed(chain):
+                whole = _merged(whole, environments[link])
+            yield name, {key: inner for key, inner in whole.items() if key != "like"}
+
+
+def _merged(other: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """`other` changed by `own`; a null that removes nothing is kept, for the model to refuse."""
-    result = Block(place_of(own, ()), other)
+    result = dict(other)
     for key, value in own.items():
-        place, before = place_of(own, (key,)), other.get(key)
         if value is None and key in other:
             del result[key]
-            result.places[key] = place
-        elif isinstance(value, dict) and isinstance(before, dict):
-            result.put(key, _merged(before, value), place)
+        elif isinstance(value, dict) and isinstance(other.get(key), dict):
+            result[key] = _merged(other[key], value)
         else:
-            result.put(key, value, place)
+            result[key] = value
     return result
 
 
@@ -173,7 +189,7 @@ def _chain(name: str, environments: Environments) -> list[str]:
     chain = [name]
     while isinstance(last := environments[chain[-1]], dict):
         other = last.get("like")
-        if not isinstance(other, str) or other in chain:
+        if other in chain or not isinstance(other, str):
             break
         if not isinstance(environments.get(other), dict):
             break

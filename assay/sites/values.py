@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -108,21 +108,21 @@ SlurmPartition = Annotated[
 ]
 
 
-def _variables(text: str) -> Mapping[str, str]:
-    """Those of the caller, and where it lacks one, as under cron, those of a login shell."""
-    names = {name.strip("{}") for name in _VARIABLE.findall(text)}
-    return os.environ if names <= os.environ.keys() else {**login_environment(), **os.environ}
+def _variables(text: str) -> dict[str, str]:
+    """The variables that a path names, with the caller's values, and where it lacks one, as under
+    cron, those of a login shell; "" where neither has it."""
+    names = dict.fromkeys(name.strip("{}") for name in _VARIABLE.findall(text))
+    known = os.environ if names.keys() <= os.environ.keys() else login_environment() | os.environ
+    return {name: known.get(name, "") for name in names}
 
 
 def expanded(text: str) -> str:
     """A path with variables such as $HOME replaced by their values; those not set stay."""
     known = _variables(text)
-    return _VARIABLE.sub(lambda found: known.get(found[1].strip("{}")) or found[0], text)
+    return _VARIABLE.sub(lambda match: known[match[1].strip("{}")] or match[0], text)
 
 
 def unset_fault(text: str) -> str | None:
     """Why a path that needs variables cannot be used; None where it can."""
-    known = _variables(text)
-    names = dict.fromkeys(name.strip("{}") for name in _VARIABLE.findall(text))
-    missing = [name for name in names if not known.get(name)]
+    missing = [name for name, value in _variables(text).items() if not value]
     return f"the variable {', '.join(missing)} is not set" if missing else None

@@ -269,7 +269,7 @@ def test_a_launch_without_proof_is_not_judged(alter, told, seen_by_all, folder, 
     assert main(["compare", str(whole), str(run), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)["facts"]
     assert next(fact for fact in facts if told in fact).startswith("B: The raw output")
-    assert main(["history", "add", str(run)]) == 0
+    assert main(["nightly", "add", str(run)]) == 0
     assert "warning: The raw output of " in " ".join(capsys.readouterr().out.split())
 
 
@@ -424,8 +424,8 @@ PRINTED = {
     "compare": ("compare measurements mpi-choice --json", 0),
     "predict": ("predict quick --nodes 8 --json", 0),
     "paper": ("paper hypercube-1988 hypercube-1988 --json", 0),
-    "history": ("history show --json", 0),
-    "night": ("history check --json", 3),
+    "history": ("nightly show --json", 0),
+    "night": ("nightly check --json", 3),
 }
 for run in ("quick", "hypercube-1988", "mpi-choice"):
     PRINTED[f"{run}.verdicts"] = (f"report {run} --format csv --format json", 0)

@@ -2,21 +2,18 @@
 """assay build without Spack: what it refuses, what it takes, and what it says when Spack fails."""
 
 import json
-import os
 import re
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from assay.build import built_from
 from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, build, prepare
 from assay.build.built_from import refuse_stale_builds, sources_digest
 from assay.build.commands import SpackCommands, explained
-from assay.build.facts import Lock
-from assay.build.local_sources import digests, lay_copies, local_sources, refuse_unused
+from assay.build.lock import Lock
 from assay.build.mirror import SourceArchive, _take
 from assay.build.spack import PACKAGES, SPACK_ENV, Spack, find_spack, write_scope
 from assay.cli.main import main
@@ -63,15 +60,9 @@ def test_a_package_repository_that_is_none_is_refused(monkeypatch, tmp_path):
         find_spack()
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("--environments mvapich-spack", "'mvapich-spack'.* allowed are lam-spack, lam-lamd-spack"),
-        ("--source hpl=/nowhere", "--source hpl: /nowhere is no folder"),
-    ],
-)
-def test_what_cannot_be_built_is_told_before_spack_is_looked_for(capsys, home, words, told):
-    assert main(["build", "--site", "virtual", *words.split()]) == 2
+def test_what_cannot_be_built_is_told_before_spack_is_looked_for(capsys, home):
+    assert main(["build", "--site", "virtual", "--environments", "mvapich-spack"]) == 2
+    told = "'mvapich-spack'.* allowed are lam-spack, lam-lamd-spack"
     assert re.search(told, capsys.readouterr().err)
 
 
@@ -87,61 +78,12 @@ def test_too_little_room_is_told_before_anything_is_built(home, spack, monkeypat
         prepare(spack, BuildRequest("virtual", virtual().spack), print)
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["hpl"], "'hpl': allowed is NAME=DIR or NAME@VERSION=DIR"),
-        (["hpl="], "allowed is NAME=DIR"),
-        (["Hpl %={folder}"], "allowed is NAME=DIR"),
-        (["hpl={folder}/none"], "none is no folder with files"),
-        (["hpl={folder}/empty"], "empty is no folder with files"),
-        (["hpl={folder}", "hpl@1={folder}"], "hpl is given twice"),
-        (["hpl={above}"], "holds the Spack home"),
-    ],
-)
-def test_a_local_source_that_cannot_be_is_refused(tmp_path, home, words, told):
-    folder = tmp_path / "hpl"
-    (folder / "empty").mkdir(parents=True)
-    given = [word.format(folder=folder, above=tmp_path) for word in words]
-    with pytest.raises(AssayError, match=re.escape(told)):
-        local_sources(given, home)
-
-
-def own_source(folder):
-    (folder / ".git").mkdir(parents=True)
-    (folder / "su3.c").write_text("int main;")
-    return folder
-
-
-def test_each_library_gets_a_fresh_copy_and_the_users_folder_stays(tmp_path, home):
-    folder = own_source(tmp_path / "hpl=1")
-    os.utime(folder / "su3.c", (1, 1))
-    sources = local_sources([f"hpl@7.8.1={folder}"], home)
-    assert sources == {"hpl@7.8.1": folder}
-    lay_copies(tmp_path, sources)
-    copy = tmp_path / "local-sources" / "hpl"
-    (copy / "su3.o").write_text("of the first library")
-    lay_copies(tmp_path, sources)
-    assert [path.name for path in copy.iterdir()] == ["su3.c"]
-    assert (copy / "su3.c").stat().st_mtime == 1
-    assert not (folder / "su3.o").exists()
-
-
-def test_a_local_source_that_nothing_is_built_from_is_refused(tmp_path):
-    lock = Lock(LOCK)
-    roots = lock.roots_of("lam")
-    with pytest.raises(AssayError, match=r"no such package; it needs assay-benchmarks, .*netpipe"):
-        refuse_unused(lock, roots, {"osu-micro-benchmarks": tmp_path})
-    with pytest.raises(AssayError, match=r"needs netpipe 3\.7\.2; give netpipe@3\.7\.2=DIR"):
-        refuse_unused(lock, roots, {"netpipe@3.6": tmp_path})
-
-
 def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
     built, lock, own = virtual().spack, tmp_path / "spack.lock", tmp_path / "packages.yaml"
     platform = SPACK_ENV / "platforms" / "debian12" / "packages.yaml"
 
-    def laid(*files, **sources):
-        _lay_environment(built, tmp_path, [*files, platform], sources)
+    def laid(*files):
+        _lay_environment(built, tmp_path, [*files, platform])
         return lock.read_bytes() if lock.exists() else None
 
     assert laid() == LOCK.read_bytes()
@@ -152,11 +94,6 @@ def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
     own.write_text("packages: {all: {require: [target=x86_64]}}")
     assert laid(own) is None
     assert laid() == LOCK.read_bytes()
-    assert laid(**{"netpipe@3.7": tmp_path}) is None
-    written = yaml.safe_load((tmp_path / "spack.yaml").read_text())["spack"]
-    copy = str(tmp_path / "local-sources" / "netpipe")
-    assert written["develop"] == {"netpipe": {"spec": "netpipe@=3.7", "path": copy}}
-    assert "develop" not in platform.read_text()
 
 
 def test_ranks_are_started_by_the_views_own_program_or_by_slurms(home):
@@ -267,10 +204,10 @@ def test_a_changed_source_changes_the_digest(tmp_path):
     shutil.copytree(CHECKS, copy)
     before = sources_digest(copy)
     assert before == sources_digest(CHECKS)
-    (copy / "ring" / "notes.py").write_text("pass\n")
+    (copy / "echo" / "notes.py").write_text("pass\n")
     (copy / "common" / "src" / "README.md").open("a").write("\n")
     assert sources_digest(copy) == before
-    for name in ("ring/ring.c", "common/src/assay/args.h", "hpl/build.mk", "su3_rmd/src/Makefile"):
+    for name in ("echo/echo.c", "common/src/assay/args.h", "hpl/build.mk", "su3_rmd/src/Makefile"):
         (copy / name).open("a").write("\n")
         assert sources_digest(copy) != before
         before = sources_digest(copy)
@@ -283,26 +220,6 @@ def test_what_one_site_has_built_is_not_built_again_for_another(home):
     built_from.note(first, {"abc": "1"})
     assert built_from.changed(second, ["abc"], {"abc": "1"}) == []
     assert built_from.changed(second, ["abc"], {"abc": "2"}) == ["abc"]
-
-
-def test_a_local_source_is_known_by_its_contents(tmp_path, home):
-    folder = own_source(tmp_path / "hpl")
-    (folder / "link.c").symlink_to("su3.c")
-    sources = local_sources([f"hpl@7={folder}"], home)
-    seen = [digests(sources)]
-    assert seen[0].keys() == {"hpl"}
-    (folder / ".git" / "HEAD").touch()
-    os.utime(folder / "su3.c", (1, 1))
-    assert digests(sources) == seen[0]
-    for change in (
-        lambda: (folder / "su3.c").write_text("int mine;"),
-        lambda: (folder / "su3.c").chmod(0o755),
-        lambda: (folder / "su3.c").rename(folder / "su2.c"),
-        (folder / "link.c").unlink,
-    ):
-        change()
-        assert digests(sources) not in seen
-        seen.append(digests(sources))
 
 
 #: A Spack that resolves to the kept lock, says that all of it is installed, and notes its commands.

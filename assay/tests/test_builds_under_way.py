@@ -177,7 +177,7 @@ def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, sai
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         assert "another build, or a run on its libraries, is under way" in said(
-            4, "mirror", "create", "--site", "virtual"
+            4, "build", "--mirror", "distribution", "--site", "virtual"
         )
         holder.kill()
     with building(home):

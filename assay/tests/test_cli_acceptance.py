@@ -14,7 +14,6 @@ from assay.documents import acceptance_files as store
 from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.tests.campaign_texts import CRITERIA, SITE
-from assay.tests.published_forms import published
 from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import chained, changed
 
@@ -36,7 +35,7 @@ def a_run(place, day="20261120", **more):
 def test_a_good_machine_is_accepted_and_verified(place, said):
     run = a_run(place)
     told = said(0, "accept", run, "--criteria", "mine.yaml")
-    assert "PASS: All 3 criteria are met on 4 nodes" in told
+    assert "PASS: All 3 criteria met; nearest: " in told
     assert main(["accept", run]) == 0
     last = f" consistent; not held against a seal on paper: {run}"
     assert said(0, "verify", run).endswith(last)
@@ -126,52 +125,3 @@ def test_a_re_run_has_the_cases_of_the_run_with_their_ids(place):
     assert [case.id for case in again.cases] == [node.id]
     assert again.blocks == 3
     assert (plan.judged_by, again.judged_by) == ({"real": "standard", "virtual": "rehearsal"}, {})
-
-
-@pytest.fixture
-def accepted(place):
-    a_run(place, "20241120")
-    assert main(["accept", "20241120", "--criteria", "mine.yaml"]) == 0
-    return place
-
-
-def later(accepted, *words, **machine):
-    a_run(accepted, seed=2, **machine)
-    asked = ["accept", "20261120", "--criteria", "mine.yaml", "--against", "20241120", *words]
-    return main(asked)
-
-
-def test_a_machine_as_it_was_keeps_ninety_per_cent(accepted, capsys):
-    assert later(accepted) == 0
-    assert "keep at least 90 % of what was accepted" in " ".join(capsys.readouterr().out.split())
-    assert main(["verify", "20241120"]) == 0
-    assert main(["verify", "20261120"]) == 0
-
-
-def test_a_machine_that_lost_a_fifth_fails_though_its_nodes_are_alike(accepted, capsys):
-    slow = dict.fromkeys(runs.NODES, 0.8)
-    capsys.readouterr()
-    assert later(accepted, "--json", slow_node=slow) == 1
-    form = published("accept-against", capsys.readouterr().out)
-    assert {row["verdict"] for row in form["rows"]} == {"FAIL"}
-    assert all(row["low"] < 0.8 < row["high"] for row in form["rows"])
-
-
-def test_at_least_is_a_share(accepted):
-    slow = dict.fromkeys(runs.NODES, 0.8)
-    assert later(accepted, "--at-least", "70%", slow_node=slow) == 0
-
-
-def test_the_node_that_lost_most_is_named(accepted, capsys):
-    later(accepted, slow_node={"n3": 0.93})
-    assert "least at n3: " in " ".join(capsys.readouterr().out.split())
-
-
-def test_an_acceptance_that_was_changed_or_is_none_is_refused(accepted, said):
-    assert later(accepted, "--against", "20261120") in (2, 0)
-    kept = accepted / "results/acceptance/20241120T000000Z-0001/acceptance" / store.MACHINE
-    kept.write_bytes(kept.read_bytes().replace(b"1000000000.0", b"2000000000.0"))
-    assert "does not verify" in said(2, "accept", "20261120", "--against", "20241120")
-    kept.unlink()
-    told = said(2, "accept", "20261120", "--against", "20241120")
-    assert "has no acceptance to compare with" in told

@@ -65,7 +65,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for number in range(1, 8):
             night = write_night(folder, number, slower=1.3 if number > 5 else 1.0)
             with redirect_stdout(io.StringIO()):
-                assert main(["history", "add", str(night)]) == 0
+                assert main(["nightly", "add", str(night)]) == 0
         Path("mine.yaml").write_text(CRITERIA)
         Path("wrong.yaml").write_text(WRONG)
         yield folder
@@ -82,9 +82,9 @@ SHOWN = [
     *(f"paper {year} results/quick/a" for year in (1901, 2003)),
     *(f"accept results/quick/a{criteria}" for criteria in ("", " --criteria none")),
     *("accept results/acceptance/c --criteria mine.yaml", "verify results/acceptance/c"),
-    *("history show", "history show --changes", "history check", "history check --campaign none"),
-    *("history add results/quick/b", "history silent", "history silent --after soon"),
-    "history accept-change 99 --author me --reason because",
+    *("nightly show", "nightly show --changes", "nightly check", "nightly check --campaign none"),
+    *("nightly add results/quick/b", "nightly silent", "nightly silent --after soon"),
+    "nightly accept-change 99 --author me --reason because",
     *(f"predict results/quick/{words}" for words in ("a", "a --nodes none", "none")),
     *(f"raw {words} --run results/quick/a" for words in ("startup 1 lam", "none 1", "startup 1")),
     *(f"checks {name}" for name in ("", "hpl", "pt2pt", "osu", "su3_rmd", "pvm_echo", "hpll")),

@@ -97,7 +97,7 @@ def test_names_of_what_there_is(complete, tmp_path):
 
 
 def test_nothing_is_offered_where_a_number_or_text_stands(complete):
-    assert complete("assay", "history", "show", "--nothing-like-it") == set()
+    assert complete("assay", "nightly", "show", "--nothing-like-it") == set()
     assert not complete("assay", "cluster", "up", "--nodes", "") & set(COMMANDS)
     assert not complete("assay", "cluster", "status", "") & {"up", "down", "status"}
 

@@ -36,7 +36,7 @@ COMMANDS = {
     "verify": ["verify", "RUN"],
     "accept": ["accept", "RUN", "--criteria", "mine.yaml"],
     "accept --with": ["accept", "GOOD", "--criteria", "mine.yaml", "--with", "RUN"],
-    "history add": ["history", "add", "RUN", "--history", "h.sqlite"],
+    "nightly add": ["nightly", "add", "RUN", "--history", "h.sqlite"],
     "run --resume": ["run", "--resume", "RUN", "--plain"],
 }
 #: Names that would leave the run directory, be an option or reach a shell.

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("export")
     for number in range(1, NIGHTS + 1):
         run = write_night(folder, number)
-        assert main(["history", "add", str(run), "--history", str(folder / HISTORY)]) == 0
+        assert main(["nightly", "add", str(run), "--history", str(folder / HISTORY)]) == 0
     params = {"p": 1, "q": 2, "n": 1000, "nb": 100, "ranks_per_node": 1}
     sizes = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*range(8, 20)]}
     cases = [case("hpl", "mpich", params), case("pt2pt", "mpich", sizes)]
@@ -140,12 +140,12 @@ def test_what_a_night_found_is_exported(tmp_path: Path, capsys: Capsys, found: b
     history = tmp_path / "history.sqlite"
     words = ["--history", str(history)]
     for number in range(1, 13):
-        assert main(["history", "add", str(write_night(tmp_path, number)), *words]) == 0
+        assert main(["nightly", "add", str(write_night(tmp_path, number)), *words]) == 0
     slow = write_night(tmp_path, 13, slower=1.2)
     again = write_night(tmp_path, 13, slower=1.0 if found else 1.2, suffix="b")
-    main(["history", "add", str(slow), *words])
-    main(["history", "add", str(again), "--rerun-of", slow.name, *words])
-    assert main(["history", "check", *words]) == (0 if found else 1)
+    main(["nightly", "add", str(slow), *words])
+    main(["nightly", "add", str(again), "--rerun-of", slow.name, *words])
+    assert main(["nightly", "check", *words]) == (0 if found else 1)
     with Store(history) as store:
         night = store.find(slow.name)
         change = Change(1, "regression", "tonight", night.id, night.id, 1e9, 8e8, 12)
@@ -174,7 +174,7 @@ def test_a_night_without_a_time_is_one_message(history: Path, capsys: Capsys) ->
     with Store(history) as store:
         store.database.execute("UPDATE night SET started_at=run_id")
     capsys.readouterr()
-    for words in ("export", "export --format influx", "history silent --history"):
+    for words in ("export", "export --format influx", "nightly silent --history"):
         assert main([*words.split(), str(history)]) == 2
         assert "T020000Z-0005' as the time of" in capsys.readouterr().err.replace("0001'", "0005'")
 

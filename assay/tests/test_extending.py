@@ -29,7 +29,7 @@ from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, chained, write_records, write_run
 from reports.verdicts.choice.leader import choice
-from reports.verdicts.choice.sentences import summary
+from reports.verdicts.choice.sentences import remarks
 from reports.verdicts.choice.tables import interims_table
 
 NAMES = ("mpich", "openmpi", "lam-lamd")
@@ -223,7 +223,8 @@ def test_a_run_ends_where_the_last_block_would_not_tell_and_more_blocks_are_adde
     found = judged(run)
     assert (found.block, found.ended, found.going) == (6, "forecast", {}) and found.open
     assert "; block 10 would not tell either" in "; ".join(run_status(run).judged)
-    answer = choice(analyse(load_run(run.path)))
+    analysis = analyse(load_run(run.path))
+    answer = choice(analysis.run, analysis.comparisons)
     assert answer is not None and re.search("about [1-9]|would not tell", answer.unknown)
     assert run_status(run).complete and judge(run, run.ledger().entries) is None
     run = more(run, 20, until_decided=True)
@@ -252,11 +253,11 @@ def test_the_report_tells_of_the_judgements(made: RunDirectory) -> None:
     analysis = analyse(load_run(made.path))
     assert {hole.case.environment for hole in analysis.holes} == {"mpich", "openmpi"}
     assert {hole.block for hole in analysis.holes} == {7, 8}
-    texts = [sentence.text for sentence in summary(analysis)]
+    texts = [sentence.text for sentence in remarks(analysis)]
     begins = "Blocks are added until it is known: judged after"
     assert any(text.startswith(begins) for text in texts)
     assert not any("other questions open today" in text for text in texts)
-    table = interims_table(analysis)
+    table = interims_table(analysis.run.plan, analysis.run.interims)
     assert table is not None and len(table.rows) == 1
 
 
@@ -264,5 +265,5 @@ def test_a_judgement_that_the_records_do_not_bear_out_is_told(made: RunDirectory
     judged(made)
     text = made.interims_file.read_text().replace("openmpi against mpich", "mpich against nobody")
     made.interims_file.write_text(text)
-    sentences = summary(analyse(load_run(made.path)))
+    sentences = [*remarks(analyse(load_run(made.path)))]
     assert any("leave other questions open today" in sentence.text for sentence in sentences)

@@ -8,10 +8,9 @@ import pytest
 from assay.run import infrastructure
 from assay.run import nodes as far_apart
 from assay.run.infrastructure import end_steps
-from assay.run.nodes import nodes_far_apart, refuse_too_near, too_near
-from checks.common.slurm.allocation import Allocation
+from assay.run.nodes import nodes_far_apart
 from checks.common.slurm.commands import Answer
-from records.errors import AssayError, InfrastructureError
+from records.errors import InfrastructureError
 from records.site.topology import TopologyDescription
 
 CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]")
@@ -22,16 +21,12 @@ def site(topology=CUBE):
     return SimpleNamespace(description=described)
 
 
-def plan(*hops, nodes=None):
+def plan(*hops):
     cases = [
         SimpleNamespace(id=f"pt2pt-{one}", check="pt2pt", params={"hops": one}, skipped=None)
         for one in hops
     ]
-    return SimpleNamespace(cases=cases, narrowed={"nodes": nodes} if nodes else {})
-
-
-def granted(*nodes):
-    return Allocation(job_id="12", nodes=list(nodes), ends_at=1e10)
+    return SimpleNamespace(cases=cases)
 
 
 @pytest.fixture(autouse=True)
@@ -49,20 +44,6 @@ def test_an_allocation_is_asked_for_with_two_nodes_of_each_number_of_hops(up):
     assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n6"]
     up.update(dict.fromkeys(up, "drained"), n0="down*")
     assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n6"]
-
-
-def test_a_job_without_such_nodes_or_with_fewer_is_refused_before_anything_runs():
-    asked = plan(0, 1, 3)
-    refuse_too_near(asked, site(), granted("n0", "n1", "n6"))
-    refuse_too_near(plan(0), site(None), granted("n0", "n1"))
-    told = too_near(asked.cases, site(), granted("n0", "n7"))
-    assert told == "pt2pt asks for two nodes 1 hops apart"
-    with pytest.raises(AssayError, match=r"3 hops apart; job 12.*--nodelist=n0,n1,n7.*nothing"):
-        refuse_too_near(asked, site(), granted("n0", "n1"))
-    for nodes in (None, 3):
-        refuse_too_near(plan(1, 3, nodes=nodes), site(), None)
-    with pytest.raises(AssayError, match=r"are n0, n1, n7\. Give --nodes 3, or run without"):
-        refuse_too_near(plan(1, 3, nodes=2), site(), None)
 
 
 def test_steps_that_launches_of_the_run_left_are_ended(monkeypatch):

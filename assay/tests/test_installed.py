@@ -67,7 +67,7 @@ def packages(wheel: Path) -> Path:
 def test_a_wheel_has_what_a_run_needs_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {
-        *("campaigns/quick.yaml", "campaigns/papers/ornl-1996.yaml"),
+        *("campaigns/quick.yaml", "plugins/papers/campaigns/ornl-1996.yaml"),
         *("campaigns/criteria/standard.yaml", "site-config/virtual/site.yaml"),
         *("spack-env/spack_repo/assay/repo.yaml", "assay/probe/probe.sh", "setup/packages.txt"),
         "spack-env/environments/distribution-sources/debian12.lock",
@@ -111,7 +111,7 @@ def test_an_installed_assay_runs(packages: Path, cluster: Cluster, tmp_path: Pat
         assert done.returncode == status, done.stdout + done.stderr
         return str(done.stdout)
 
-    assay("init", "mine")
+    assay("site", "folder", "mine")
     (tmp_path / "mine/campaigns/short.yaml").write_text(CAMPAIGN)
     (tmp_path / "mine/campaigns/criteria/mine.yaml").write_text(CRITERIA)
     findings = {one["what"]: one for one in json.loads(assay("doctor", "--json"))["findings"]}

@@ -19,13 +19,10 @@ from assay.documents import report
 from assay.run.status import run_status
 from assay.tests.campaign_texts import CRITERIA
 from assay.tests.published_forms import published
-from assay.tests.test_accept_every_campaign import stored_run
+from plugins.predict.tests.scaling_machine import machine_run
 from records.errors import ExitStatus
-from records.forms import as_text
 from records.run.run_directory import open_run
 from reports.tests import acceptance_runs, synthetic
-from reports.tests.advice_machine import Machine, curves_run, profile_of
-from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
 
 pytestmark = pytest.mark.usefixtures("believed")
@@ -76,32 +73,6 @@ def test_forms_of_a_run(told: Told, capsys: Capture, monkeypatch: pytest.MonkeyP
     assert told(f"status {older_plan}")["state"] == "stopped"
 
 
-def test_forms_of_an_advice_and_its_profile(told: Told) -> None:
-    run = curves_run(Path("results/quick/curves"))
-    Path("halo.json").write_text(as_text(profile_of()))
-    assert told("profile --show halo.json")["calls"]
-    words = f"advise halo.json --run {run}"
-    found = told(f"{words} --html halo.html --pictures pictures")
-    assert found["confirm"]["command"].startswith("assay plan quick ")
-    assert "wide-advice" in Path("halo.html").read_text()
-    assert not told(f"{words} --ranks 999", 3)["environments"]
-    for wrong in ("--sizes 0", "--sizes nan", "--ranks 1", "--environment x"):
-        assert main(f"{words} {wrong}".split()) == 2
-
-
-def test_tunings_of_a_library_are_ranked_like_libraries(told: Told) -> None:
-    """By real curves, for messages between the limits of 64 and 128 KiB."""
-    run = stored_run("wyeast-2003", Path.cwd())
-    slow = Machine(alpha_s=2e-3, beta_s_per_byte=0.0)
-    mix = (("Send", 98304, 1000),)
-    profile = profile_of(mix, slow, ranks=2, compute_s=0.1, environment="lam")
-    Path("long.json").write_text(as_text(profile))
-    found = told(f"advise long.json --run {run}")
-    order = [one["environment"] for one in found["environments"]]
-    assert {"mpich", "mpich-40k"} < {*order}
-    assert order.index("lam-128k") < order.index("lam")
-
-
 def test_the_form_of_a_prediction(told: Told, capsys: Capture) -> None:
     words = f"predict {machine_run(Path('results/quick/machine'), (1, 2, 4))}"
     further = "--nodes 64 --leave-out 4 --pictures pictures"
@@ -118,24 +89,24 @@ def test_the_form_of_a_prediction(told: Told, capsys: Capture) -> None:
 def test_forms_of_a_history(told: Told) -> None:
     def night(number: int, words: str = "", **how: Any) -> str:
         run = write_night(Path.cwd(), number, **how)
-        added = told(f"history add {run} {words}", form="history-add")
+        added = told(f"nightly add {run} {words}", form="nightly-add")
         assert (added["campaign"], added["launches"]["ok"]) == ("quick", 10)
         return str(run.name)
 
     for number in range(1, 13):
         night(number)
-    assert told("history check", form="night")["answer"]["state"] == "pass"
+    assert told("nightly check", form="night")["answer"]["state"] == "pass"
     slow = night(13, slower=1.2, kernel="6.2")
-    assert told("history check", 3, "night")["findings"]
+    assert told("nightly check", 3, "night")["findings"]
     night(13, f"--rerun-of {slow}", slower=1.2, kernel="6.2", suffix="b")
-    assert told("history check", 1, "night")["findings"][0]["change"]
-    shown = told("history show", form="history-show")
+    assert told("nightly check", 1, "night")["findings"][0]["change"]
+    shown = told("nightly show", form="nightly-show")
     assert [one["nights"] for one in shown["groups"]] == [13]
     assert [one["state"] for one in shown["changes"]] == ["open", "open"]
-    assert told("history silent", 1, "history-silent")["campaigns"][0]["silent"]
-    accept = f"history accept-change {shown['changes'][0]['id']} --author me --reason new"
-    assert told(accept, form="history-accept-change")["author"] == "me"
-    states = [one["state"] for one in told("history show", form="history-show")["changes"]]
+    assert told("nightly silent", 1, "nightly-silent")["campaigns"][0]["silent"]
+    accept = f"nightly accept-change {shown['changes'][0]['id']} --author me --reason new"
+    assert told(accept, form="nightly-accept-change")["author"] == "me"
+    states = [one["state"] for one in told("nightly show", form="nightly-show")["changes"]]
     assert states == ["accepted", "open"]
 
 

@@ -97,24 +97,10 @@ def test_mpis_behind_prerequisites_several_levels_deep(site):
     assert "no-such/1" in line
 
 
-@pytest.mark.full
-@needs_lmod
-def test_each_compiler_is_tried_where_a_module_names_none(site):
-    modules, opt = site
-    text = "if not isloaded('aocc/4') then LmodError('a compiler is missing') end"
-    lua(*site, gcc_12="", aocc_4="", vim_9="", mpich_4_0=text)
-    silent = f"if isloaded('gcc/12') then prepend_path('PATH', '{opt / 'openmpi'}') end"
-    write(modules / "ompi" / "4.1.lua", silent)
-    assert ways_of(MpiSearch("lmod", print)) == {
-        "mpich": ("aocc/4", "mpich/4.0"),
-        "openmpi": ("gcc/12", "ompi/4.1"),
-    }
-
-
 @needs_lmod
 def test_what_the_person_has_loaded_is_a_way(site, monkeypatch):
     text = "if not isloaded('site-tools') then LmodError('ask the help desk') end"
-    lua(*site, mpich_4_0=text, **{f"m{number}_1": "" for number in range(50)})
+    lua(*site, mpich_4_0=text, gcc_12="")
     write(site[0] / "site-tools.lua", "")
     assert ways_of(MpiSearch("lmod", print)) == {}
     monkeypatch.setenv("LOADEDMODULES", "site-tools:mpich/4.0")
@@ -130,7 +116,6 @@ def test_conflicts_are_respected_and_every_reason_is_listed(site):
     told = search.told().splitlines()
     assert any(line.startswith("  gcc/12 mpich/4.0: ") and "are loaded" in line for line in told)
     assert any(line.startswith("  openmpi/4.1: ") and "x/1" in line for line in told)
-    assert told[-1] == "  gcc/12 and 2 more: loads, and brings no compiler wrapper (mpicc)"
 
 
 @pytest.mark.skipif(LMOD or not TMOD, reason="needs environment-modules, with which lmod conflicts")

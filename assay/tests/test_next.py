@@ -36,7 +36,6 @@ HISTORY = "my history/h.sqlite"
 CALLS: dict[str, Callable[[Run], str]] = {
     "run_again": commands.run_again,
     "plan": commands.plan,
-    "plan_campaign": lambda run: commands.plan_campaign(run, "advice", blocks=6),
     "more_blocks": lambda run: commands.more_blocks(run, 5),
     "resume": lambda run: commands.resume("results/a b/c", run.provenance.asked.checks),
     "doctor": lambda run: commands.doctor(run.plan.site),

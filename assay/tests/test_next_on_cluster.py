@@ -207,18 +207,18 @@ def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(
                 for one in values
             ]
             store.add(before, lesser)
-    typed(f"assay history add {path} --history 'h 1.sqlite'")
-    command = next_of(typed("assay history check --history 'h 1.sqlite'", ends=(3,)))
-    assert command.startswith("assay history check --rerun --campaign night --site virtual")
+    typed(f"assay nightly add {path} --history 'h 1.sqlite'")
+    command = next_of(typed("assay nightly check --history 'h 1.sqlite'", ends=(3,)))
+    assert command.startswith("assay nightly check --rerun --campaign night --site virtual")
     command = next_of(typed(command, ends=(1,)))
-    assert re.fullmatch(r"assay history accept-change [\d ]+ --history 'h 1.sqlite'", command)
+    assert re.fullmatch(r"assay nightly accept-change [\d ]+ --history 'h 1.sqlite'", command)
     typed(command, answers="a new switch\n")
 
 
 def test_a_folder_of_ones_own_leads_to_a_site_and_that_to_its_first_run(cluster: Cluster) -> None:
     cluster.show([ROOT, *map(Path, (sys.prefix, sys.base_prefix))])
     home = Path(typed("pwd", cluster).strip())
-    command = next_of(typed("assay init mine", cluster))
+    command = next_of(typed("assay site folder mine", cluster))
     assert command == "cd mine && assay site init"
     command = next_of(typed(f"cd ~; {command}", cluster, answers="\n" * 40))
     assert command == f"assay run quick --site assay-{CLUSTER}"

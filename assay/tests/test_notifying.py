@@ -94,7 +94,7 @@ def webhook(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
 def add(number: int, **how: Any) -> None:
     run = write_night(Path.cwd(), number, **how)
     rerun = ["--rerun-of", run.name[:-1]] if "suffix" in how else []
-    assert main(["history", "add", str(run), *rerun]) == 0
+    assert main(["nightly", "add", str(run), *rerun]) == 0
 
 
 def test_a_regression_reaches_a_webhook_and_a_broken_one_changes_no_status(
@@ -103,18 +103,18 @@ def test_a_regression_reaches_a_webhook_and_a_broken_one_changes_no_status(
     for number in range(1, 13):
         add(number)
     addressed(f"# whom\n{webhook.address}\nrecovery json://127.0.0.1:9/other")
-    assert main(["history", "check", "--notify"]) == 0
+    assert main(["nightly", "check", "--notify"]) == 0
     add(13, slower=1.2)
     add(13, slower=1.2, suffix="b")
-    assert main(["history", "check"]) == 1
+    assert main(["nightly", "check"]) == 1
     assert not webhook.posted
-    assert main(["history", "check", "--notify"]) == 1
+    assert main(["nightly", "check", "--notify"]) == 1
     (told,) = webhook.posted
     assert (told["title"], told["type"]) == ("quick on virtual: regression", "failure")
     assert "slower" in told["message"]
     webhook.status = 500
     capsys.readouterr()
-    assert main(["history", "check", "--notify"]) == 1
+    assert main(["nightly", "check", "--notify"]) == 1
     said = capsys.readouterr()
     assert "json://…: not notified" in said.err
     assert "geheim" not in said.out + said.err
@@ -129,7 +129,7 @@ def slow_night(nodes: int = 2) -> None:
     provenance["site"]["nodes"] = nodes
     (slow / "provenance.json").write_text(json.dumps(provenance))
     chained(slow)
-    assert main(["history", "add", str(slow)]) == 0
+    assert main(["nightly", "add", str(slow)]) == 0
     add(13, slower=1.2, suffix="b")
 
 
@@ -140,7 +140,7 @@ def test_a_regression_is_told_though_it_cannot_be_run_again_elsewhere(
     slow_night(nodes=8)
     monkeypatch.setattr(judging, "start_run", Mock(side_effect=error))
     capsys.readouterr()
-    assert main(["history", "check", "--rerun", "--notify", "--json"]) == 4
+    assert main(["nightly", "check", "--rerun", "--notify", "--json"]) == 4
     told = capsys.readouterr()
     assert webhook.titles == ["quick on virtual: regression", "quick on virtual: not run again"]
     assert told.err == f"assay: not run again: {error}\n"
@@ -153,7 +153,7 @@ def test_a_regression_is_told_though_it_cannot_be_run_again_elsewhere(
 def test_a_regression_is_told_though_its_pages_cannot_be_written(webhook: Webhook) -> None:
     slow_night()
     Path("file").touch()
-    assert main(["history", "check", "--notify", "--out", "file/x"]) == 4
+    assert main(["nightly", "check", "--notify", "--out", "file/x"]) == 4
     assert webhook.titles == ["quick on virtual: regression"]
 
 
@@ -186,7 +186,7 @@ def test_a_secret_in_the_reason_of_a_missed_night_is_withheld_everywhere(
     assert missed.reason == "sbatch: HUB_TOKEN=(withheld: looks like a secret) was not taken"
     capsys.readouterr()
     for words in ("silent --after 1m --notify", "silent --json", "show", "show --json"):
-        main(["history", *words.split()])
+        main(["nightly", *words.split()])
     main(["export", str(HISTORY), "--format", "influx"])
     said = " ".join((capsys.readouterr().out + json.dumps(webhook.posted)).split())
     assert said.count("HUB_TOKEN=(withheld: looks like a secret)") == 10
@@ -204,10 +204,10 @@ def test_a_campaign_that_never_had_a_night_is_silent(webhook: Webhook, capsys: C
         (early,) = heard(store, "new", None, timedelta(hours=4), now)
     assert (early.silent, early.newest, early.age_s) == (False, "", 3 * 3600)
     capsys.readouterr()
-    assert main(["history", "silent", "--site", "new", "--notify"]) == 1
+    assert main(["nightly", "silent", "--site", "new", "--notify"]) == 1
     assert "quick on new: no night yet, for" in capsys.readouterr().out
     assert webhook.posted[-1]["message"].endswith("2026-01-02 03:00 UTC it could not run: no nodes")
-    assert main(["history", "silent", "--notify"]) == 1
+    assert main(["nightly", "silent", "--notify"]) == 1
     assert len(webhook.posted) == 3
 
 
@@ -217,7 +217,7 @@ def test_silence_is_told_where_the_history_is_gone_or_damaged(
 ) -> None:
     if content is not None:
         HISTORY.write_bytes(content)
-    assert main(["history", "silent", "--notify"]) == 2
+    assert main(["nightly", "silent", "--notify"]) == 2
     assert webhook.titles == ["history: no night to be found"]
     assert "history.sqlite" in webhook.posted[0]["message"]
 
@@ -225,13 +225,13 @@ def test_silence_is_told_where_the_history_is_gone_or_damaged(
 def test_a_night_that_did_not_come_is_told(webhook: Webhook, capsys: Capture) -> None:
     add(1)
     addressed(f"silence {webhook.address}")
-    assert main(["history", "silent", "--after", "36h", "--notify"]) == 1
+    assert main(["nightly", "silent", "--after", "36h", "--notify"]) == 1
     assert webhook.titles == ["quick on virtual: no night"]
     assert "no night for" in capsys.readouterr().out
-    assert main(["history", "silent", "--after", "99999d", "--notify"]) == 0
+    assert main(["nightly", "silent", "--after", "99999d", "--notify"]) == 0
     assert len(webhook.posted) == 1
-    assert main(["history", "silent", "--site", "other"]) == 2
-    assert main(["history", "silent", "--site", "other", "--notify"]) == 2
+    assert main(["nightly", "silent", "--site", "other"]) == 2
+    assert main(["nightly", "silent", "--site", "other", "--notify"]) == 2
     assert len(webhook.posted) == 2
     with Store(HISTORY) as store:
         store.add_missed(Missed("virtual", "quick", "2026-01-02T02:00:00Z", "no nodes"))

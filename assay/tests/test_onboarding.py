@@ -9,9 +9,8 @@ from assay.onboarding.modules import named_modules, names_of, needed_modules
 from assay.onboarding.mpi_search import FoundMpi, chosen
 from assay.onboarding.node_types import node_types
 from assay.onboarding.proof import EnvironmentProof, PartitionProof, Proof
-from assay.onboarding.proposal import library_pattern, network_data
+from assay.onboarding.proposal import library_pattern, network_data, site_text
 from assay.onboarding.questions import Questions
-from assay.onboarding.site_text import site_text
 from assay.onboarding.slurm_view import (
     SlurmLimits,
     SlurmView,

@@ -18,7 +18,7 @@ from records.errors import ExitStatus
 @pytest.fixture
 def mine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Laid out, and the current folder."""
-    assert main(["init", "mine"]) == ExitStatus.PASS
+    assert main(["site", "folder", "mine"]) == ExitStatus.PASS
     monkeypatch.chdir("mine")
     return folder / "mine"
 
@@ -26,7 +26,7 @@ def mine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_laid_out_is_kept(mine, capsys):
     before = {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()}
     (mine / "README.md").unlink()
-    assert main(["init", "."]) == ExitStatus.BAD_INPUT
+    assert main(["site", "folder", "."]) == ExitStatus.BAD_INPUT
     assert ".gitignore exists and is kept" in capsys.readouterr().err
     (mine / "README.md").write_bytes(before[mine / "README.md"])
     assert {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()} == before
@@ -34,7 +34,7 @@ def test_what_is_laid_out_is_kept(mine, capsys):
 
 @pytest.mark.parametrize("place", ["/dev/null", "/proc/mine"])
 def test_a_folder_that_cannot_be_made_is_refused(folder, capsys, place):
-    assert main(["init", place]) == ExitStatus.BAD_INPUT
+    assert main(["site", "folder", place]) == ExitStatus.BAD_INPUT
     assert "cannot be written" in capsys.readouterr().err
 
 

@@ -118,14 +118,16 @@ def test_nodes_left_out_are_not_drawn_in_a_job_that_has_them(site):
     assert drawn_from(site.without_nodes(["n1", "n2", "n3"]), nodes=1)[0] is None
 
 
-def test_launches_do_not_wait_for_nodes_that_are_left_out_or_of_another_kind(site):
+def test_launches_do_not_wait_for_nodes_that_the_job_itself_holds(site, monkeypatch):
     in_job(site, nodes="n1,n2")
     say(site, "sinfo", "printf 'n%s fat\\n' 1 2 3 4")
     with_access(site, "--constraint=fat")
-    refuse_own_nodes(site, plan())
-    told = r"--exclusive --constraint=fat\), leave wider launches out by --nodes 1"
+    refuse_own_nodes(site, 2)
+    told = r"job 17.*holds 2 of the 3 nodes.*launches of 2 nodes.*out by --nodes 1"
     with pytest.raises(AssayError, match=told):
-        refuse_own_nodes(site.without_nodes(["n4"]), plan())
+        refuse_own_nodes(site.without_nodes(["n4"]), 2)
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "another")
+    refuse_own_nodes(site, 4)
 
 
 @pytest.mark.parametrize(

@@ -39,15 +39,10 @@ def test_a_command_that_does_not_end_in_time_is_ended_and_named():
         run_command(["sleep", "1000"], dict(os.environ), limit_s=0.1, called="it")
 
 
-def step_of(folder, allocation, pause=time.sleep, nodes=1):
-    shape = {"nodes": nodes, "ranks_per_node": 1, "limit_s": 60.0}
-    return Step(folder, "proof", pause, allocation, "night-1", **shape)
-
-
 def test_a_proof_lies_on_nodes_that_srun_would_not_take_by_itself(tmp_path):
     allocation = Allocation(job_id="1", nodes=["n1", "n2", "n3", "n4"], ends_at=1e12)
     with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
-        words = step_of(folder, allocation, nodes=2).words
+        words = Step(folder, "proof", allocation, "night-1", 2, 1, 60.0, time.sleep).words
     assert "--nodelist=n3" in words
     assert "n3,n4" in words
     assert "--job-name=assay-night-1.proof" in words, "by which what it leaves is ended"
@@ -70,17 +65,14 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
     def step(script, pause):
         srun.write_text(f"#!/bin/sh\n{script}\n")
         srun.chmod(0o755)
-        made = step_of(folder, allocation, pause)
-        made.submit(f"echo {END_MARK}")
-        return made
+        folder.put({"proof.job": f"echo {END_MARK}".encode()})
+        return Step(folder, "proof", allocation, "night-1", 1, 1, 60.0, pause).wait()
 
     allocation = Allocation(job_id="1", nodes=["n1"], ends_at=1e12)
     with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
-        made = step(f"{until_paused}; echo it", lambda _: file.touch())
-        assert made.wait().output == "it\n"
-        endless = step(f'echo "$$" > {pid}; exec sleep 1000', interrupted)
+        assert step(f"{until_paused}; echo it", lambda _: file.touch()).output == "it\n"
         with pytest.raises(InfrastructureError, match="ended by SIGINT"):
-            endless.wait()
+            step(f'echo "$$" > {pid}; exec sleep 1000', interrupted)
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 

@@ -18,8 +18,6 @@ from records.run.run_directory import RunDirectory
 PROGRAMS, ANSWERED = {"stepkeeper": "0" * 64}, ("pt2pt", "su3_rmd")
 #: The path of a member, what is put there, and what is said.
 WRONG = [
-    *((name, [], f"`{name}` is missing or empty") for name in ("metrics", "nodes")),
-    *((name, None, f"`{name}` is missing") for name in ("started_at", "ended_at", "job_id")),
     ("metrics.0.name", "magic", "metric 'magic'; allowed: a metric that plan.json defines"),
     ("metrics.0.unit", "bananas", "in 'bananas'; allowed: s"),
     ("metrics.0.better", "higher", "`better` of half_round_trip is 'higher'; allowed"),
@@ -98,11 +96,6 @@ def test_what_cannot_be_makes_its_launch_wrong(member, value, said, drive):
     record, _ = drive(lambda told: changed(told, member, value))
     assert record.status == "wrong" and record.metrics == []
     assert said in record.reason and record.reason.isprintable()
-
-
-def test_an_ok_launch_names_its_programs(drive):
-    record, _ = drive(lambda told: told, programs={})
-    assert record.status == "wrong" and "`programs` is missing or empty" in record.reason
 
 
 def test_a_profile_is_kept(drive):

@@ -133,7 +133,7 @@ def test_campaigns_are_listed_with_what_each_asks(capsys: Capture) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:-1] if line[2:3].strip()] == campaign_names()
     assert max(map(len, lines)) <= 80
-    assert main(["campaigns", "--json"]) == 0
+    assert main(["plan", "--json"]) == 0
     found = published("campaigns", capsys.readouterr().out)
     (quick,) = [one for one in found["campaigns"] if one["name"] == "quick"]
     assert quick["checks"] == ["hpl", "pt2pt", "startup", "su3_rmd"]

@@ -151,7 +151,7 @@ def test_a_night_that_cannot_run_leaves_its_reason_in_the_history(folder, capsys
         (missed,) = store.missed("virtual", "mine")
         assert not store.groups()
     assert "mine.yaml" in missed.reason
-    assert main(["history", "show"]) == 0
+    assert main(["nightly", "show"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert f"mine on virtual could not run: {missed.reason[:20]}" in told
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from assay.schema import campaign_from_text
-from assay.schema.document import parse, place_of
+from assay.schema.document import Document, parse
 from records.errors import AssayError, ExitStatus
 
 
@@ -25,8 +25,9 @@ def test_plain_values_follow_yaml_1_2() -> None:
 
 def test_every_place_knows_its_line() -> None:
     value, _ = parse("c.yaml", "a:\n  b: 1\n  c:\n  - x\n  - y\n", "")
+    assert isinstance(value, Document)
     for place, line in ((("a", "b"), 2), (("a", "c", 1), 5), (("a", "no such key"), 1)):
-        assert place_of(value, place) == (line, place)
+        assert value.line_of(place) == line
 
 
 @pytest.mark.parametrize(

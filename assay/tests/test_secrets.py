@@ -99,8 +99,8 @@ def written_about(run: Path, folder: Path) -> list[Path]:
         "compare {run} {run} --html compared.html",
         "export {run} --every --output export.txt",
         "export {run} --every --format influx --output export.l",
-        "history add {run}",
-        "history check",
+        "nightly add {run}",
+        "nightly check",
         "export --output history.txt",
     ):
         assert main(words.format(run=run).split()) in (0, 1, 3), words

@@ -6,8 +6,7 @@ from msgspec import structs
 
 from assay.plan import make_plan
 from assay.run.infrastructure import asked
-from assay.run.nodes import refuse_own_nodes
-from assay.run.shapes import partition_limits, refuse_unfit_shapes
+from assay.run.shapes import longest_job_s, refuse_unfit_shapes
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.sites.site_file import chosen, read_site_file
@@ -75,7 +74,7 @@ def partition_of(site, nodes="4", time="UNLIMITED"):
 
 
 def notes(site):
-    return refuse_unfit_shapes(site, plan(), partition_limits(site))
+    return refuse_unfit_shapes(site, plan(), longest_job_s(site))
 
 
 def test_each_shape_is_asked_for_once_with_the_options_of_the_site_and_no_others(site):
@@ -109,65 +108,25 @@ def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, m
 
 
 def test_the_job_fits_the_longest_of_the_partition(site):
-    assert partition_limits(site).longest_job_s is None
+    assert longest_job_s(site) is None
     partition_of(site, time="00:03:00")
-    assert partition_limits(site).longest_job_s == 180
+    assert longest_job_s(site) == 180
     notes(site)
     assert "--time=3:0 " in (site.programs / "sbatch.asked").read_text()
 
 
-SACCTMGR = """\
-case "$*" in
-*"show assoc"*) echo '{association}' ;;
-*"show user"*) echo physics ;;
-*"show qos long"*) echo '2-00:00:00' ;;
-*"show qos short"*) echo '00:10:00' ;;
-*"show qos"*) echo ;;
-esac
-"""
-
-
-@pytest.mark.parametrize(
-    ("association", "access", "seconds"),
-    [
-        ("physics|normal||", [], None),
-        ("physics|normal||01:00:00", [], 3600),
-        ("physics|long,short|short|01:00:00", [], 600),
-        ("physics|long,short|short|", ["--qos=long"], 172800),
-        ("physics|long,short||", ["-q short"], 600),
-        ("physics|long||", ["--account=another"], None),
-    ],
-)
-def test_the_longest_job_is_that_of_qos_and_account_too(site, association, access, seconds):
-    enforced = "echo 'AccountingStorageEnforce = associations,limits,qos'"
-    partition = f"echo '{PARTITION.format(nodes='4', time='7-00:00:00')}'"
-    say(site, "scontrol", f'case "$*" in *config*) {enforced} ;; *) {partition} ;; esac')
-    say(site, "sacctmgr", SACCTMGR.format(association=association))
-    site.description = site.description.model_copy(update={"access": access})
-    assert partition_limits(site).longest_job_s == (seconds or 604800)
-
-
-def test_what_no_node_has_is_refused_though_nodes_are_reserved(site):
-    say(site, "scontrol", f"echo 'ReservationName=service {PARTITION}'")
+def test_what_the_case_asks_for_is_named_where_no_node_has_it(site):
     gpus = {"gpu": ["--gres=gpu:{count}"]}
     site.description = site.description.model_copy(update={"resources": gpus})
     cases = [structs.replace(case, resources={"gpu": {"count": 9}}) for case in plan().cases]
-    asked = structs.replace(plan(), cases=cases)
-    say(site, "sbatch", f'case "$*" in *--gres=gpu:9*) echo "{UNAVAILABLE}" >&2; exit 1 ;; esac')
+    refused_by(site, UNAVAILABLE)
     with pytest.raises(AssayError, match=r"--gres=gpu:9.*Correct what the case asks for"):
-        refuse_unfit_shapes(site, asked, partition_limits(site))
-    refused_by(site, UNAVAILABLE)  # nodes are too few now, whatever is asked for
-    (note, *_) = refuse_unfit_shapes(site, asked, partition_limits(site))
-    assert "will wait" in note
+        refuse_unfit_shapes(site, structs.replace(plan(), cases=cases), None)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "time", "told"),
-    [("2", "UNLIMITED", "needs 3 nodes; .* allows a job 2"), ("4", "00:00:10", "ends jobs after")],
-)
-def test_cases_above_the_partitions_limits_are_refused(site, nodes, time, told):
-    partition_of(site, nodes, time)
-    with pytest.raises(AssayError, match=told) as caught:
+def test_a_case_that_takes_longer_than_the_longest_job_is_refused(site):
+    partition_of(site, time="00:00:10")
+    with pytest.raises(AssayError, match="ends jobs after") as caught:
         notes(site)
     assert caught.value.status == 2
 
@@ -194,35 +153,7 @@ def test_an_unknown_partition_is_named_with_those_there_are(site):
     say(site, "scontrol", "echo 'Partition all not found' >&2; exit 1")
     say(site, "sinfo", "printf 'batch\\ndebug\\n'")
     with pytest.raises(AssayError, match="no partition all; it has batch, debug"):
-        partition_limits(site)
-
-
-OWN_JOB = """\
-case "$*" in
-*config*) echo 'ClusterName             = theirs' ;;
-*"job -o 17"*) echo 'JobId=17 JobState=RUNNING NodeList=n[{held}] NumNodes=1' ;;
-*hostnames*) printf 'n%s\\n' {held} ;;
-esac
-"""
-
-
-@pytest.mark.parametrize(
-    ("held", "cluster", "refused"),
-    [("1", "theirs", False), ("1 2", "theirs", True), ("1 2", "another", False)],
-)
-def test_launches_do_not_wait_for_nodes_of_the_job_that_runs_them(
-    site, monkeypatch, held, cluster, refused
-):
-    monkeypatch.setenv("SLURM_JOB_ID", "17")
-    monkeypatch.setenv("SLURM_CLUSTER_NAME", cluster)
-    say(site, "scontrol", OWN_JOB.format(held=held))
-    say(site, "sinfo", "printf 'n%s thin\\n' 1 2 3 4")
-    if not refused:
-        refuse_own_nodes(site, plan())
-        return
-    told = r"job 17.*holds 2 of the 4 nodes.*launches of 3 nodes.*--exclusive.*--nodes 2"
-    with pytest.raises(AssayError, match=told):
-        refuse_own_nodes(site, plan())
+        longest_job_s(site)
 
 
 @pytest.mark.parametrize(

@@ -290,7 +290,6 @@ FAULTS = {
         ("partitions:", "partitoins:", "3: partitoins: unknown key (did you mean partitions?)"),
         ("{lam: [lam, lam-tcp]}", "{lam: [lan]}", 'spack.views.lam[0]: found "lan" (text) (did'),
         ("{lam: [lam, lam-tcp]}", "{a: [lam], b: [lam]}", "lam is served more than once; keep one"),
-        ("views:", "modules: {m: [x]}\n  views:", 'spack.modules.m: found "m" (text); allowed'),
         ("views:", "settings: {m: {}}\n  views:", 'spack.settings.m: found "m" (text); allowed'),
         ("  lam-lamd:", "  lam-spack:", "name of its build, lam-spack, is taken by an environment"),
         ("spack:", "topology: {torus: [2, 2], nodes: n1}\nspack:", "28: topology: a torus of 2"),

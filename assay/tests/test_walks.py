@@ -99,5 +99,5 @@ def test_a_node_that_becomes_slow_is_named_in_its_nights_of_a_young_history(tmp_
             assert re.search(r"\bat n2 [^,;]*? (slower|as slow)\)", said), said
     status, said = assay("cluster", "mend", "n2", "--name", CLUSTER)
     assert status == 0, said
-    status, said = assay("history", "show", folder=tmp_path)
+    status, said = assay("nightly", "show", folder=tmp_path)
     assert (status, "nights on virtual: 5 nights" in said) == (0, True), said

@@ -22,7 +22,7 @@ from ClusterShell.NodeSet import NodeSet
 
 from assay.criteria.loading import load_criteria
 from assay.criteria.risks import risks
-from bench.judging import AcceptanceJudgement, gather, judge_acceptance, stated_rates
+from bench.judging import Judgement, gather, judge_acceptance, stated_rates
 from bench.rows import Row, efforts, share
 from bench.simulated.machines import CHECKS, Machine, Noise, write_run
 from records.criteria import Criteria
@@ -59,8 +59,8 @@ RELATIVE = criteria_of(
 class Course:
     """What became of a machine: its first judgement, its last, and the re-runs between."""
 
-    first: AcceptanceJudgement
-    last: AcceptanceJudgement
+    first: Judgement
+    last: Judgement
     reruns: int
 
     @property

@@ -2,7 +2,7 @@
 """Contracts on simulated machines of known truth: both parties' risks against those declared.
 
 python -m bench contracts [CONTRACTS]. Launches are drawn one machine after the other and judged by
-the judge itself, with its re-runs; what was declared comes from assay/contracts/risks.py.
+the judge itself, with its re-runs; what was declared comes from plugins/contract/risks.py.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from assay.contracts.risks import Chances, chances, machine_chances, share_chances
 from assay.criteria.risks import MARGIN, SimulatedMachines
 from assay.plan import Narrowing, make_plan
 from assay.schema import load_campaign
 from assay.sites.facts import SiteFacts
 from bench.claims.acceptance import criteria_of, criterion
 from bench.rows import Row, efforts, share
+from plugins.contract.risks import Chances, chances, machine_chances, share_chances
+from plugins.contract.stability.booking import Booked, Outage, Spell
+from plugins.contract.stability.judge import Figures
+from plugins.contract.stability.ledger import Classed, WatchTerms
 from records.criteria import Criteria
 from records.run.plan import Plan
 from records.site.limits import Nominal
-from records.stability import Classed, WatchTerms
+from reports.statistics.bounds import share_bounds
 from reports.statistics.reliability import (
     Demonstration,
     availability_pass_chance,
     mean_time_bounds,
     pass_chance,
 )
-from reports.verdicts.acceptance.bounds import share_bounds
-from reports.verdicts.stability.booking import Booked, Outage, Spell
-from reports.verdicts.stability.judge import Figures
 
 TOPIC = "Contracts: the risks of buyer and vendor against those declared"
 RUNS = efforts(300, 10_000, 10_000)

@@ -17,8 +17,8 @@ import numpy as np
 
 from bench.claims.acceptance import criteria_of, criterion, titles_of
 from bench.judging import (
-    AcceptanceJudgement,
     CriterionEvidence,
+    Judgement,
     LaunchRef,
     Values,
     judge_acceptance,
@@ -87,7 +87,7 @@ class Scan:
             blocks = np.concatenate([before.blocks, more])
             self.values[place] = self._values(place, blocks, np.concatenate([before.values, row]))
 
-    def judged(self, reruns: int) -> AcceptanceJudgement:
+    def judged(self, reruns: int) -> Judgement:
         """The judgement after so many re-runs."""
         launches = {
             (CASE, block): LaunchRef("simulated", CASE, block, "ok", (), {})
@@ -99,7 +99,7 @@ class Scan:
         return judge_acceptance(CRITERIA, evidence, date(2026, 11, 22), reruns)
 
 
-def judged_in_rounds(machine: Machine, seed: int) -> tuple[AcceptanceJudgement, float]:
+def judged_in_rounds(machine: Machine, seed: int) -> tuple[Judgement, float]:
     """One machine, scanned and judged until nothing is asked for any more: the last judgement, and
     the share of the scan that was measured again."""
     scan, tested = Scan(machine, seed), 0

@@ -27,7 +27,7 @@ from assay.plan import make_plan
 from assay.schema import Campaign
 from assay.sites.facts import SiteFacts
 from bench.claims.pair_scans import CRITERIA
-from bench.judging import AcceptanceFinding, AcceptanceJudgement, gather, judge_acceptance
+from bench.judging import Finding, Judgement, gather, judge_acceptance
 from bench.rows import Row, efforts, printed, share
 from bench.simulated.machines import LEAF, Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
@@ -110,7 +110,7 @@ def scanned(
     return found
 
 
-def judged(directory: Path) -> AcceptanceJudgement:
+def judged(directory: Path) -> Judgement:
     """The judgement of a run."""
     return judge_acceptance(CRITERIA, gather(load_run(directory), []), date(2026, 11, 22), 0)
 
@@ -123,7 +123,7 @@ def suspects(machine: Machine, rounds: int, seed: int) -> set[Named]:
         return {named(one) for one in judged(directory).findings}
 
 
-def named(finding: AcceptanceFinding) -> Named:
+def named(finding: Finding) -> Named:
     """The kind of a finding and its nodes, of a cut those of each side."""
     sides = finding.name.split(" and ") if finding.kind == "cut" else [",".join(finding.nodes)]
     return finding.kind, frozenset(frozenset(NodeSet(side)) for side in sides)

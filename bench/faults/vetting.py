@@ -19,8 +19,8 @@ from pathlib import Path
 
 from bench.on_cluster import assay, on_cluster
 from bench.rows import Row, printed
+from plugins.vetting.records import Vetting, vetting_of
 from records.errors import InfrastructureError
-from records.vetting import Vetting, vetting_of
 from virtual_cluster import Cluster, ClusterSpec
 from virtual_cluster.host import run as run_here
 

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from bench.judging import NightFinding, Nights, Rules, judge_night
+from bench.judging import NightFinding, Rules, evidence, judge_night, nights_of
 from records.history.model import Change, History, Launches, Night, SeriesKey
 from reports.statistics.descriptive import Matrix
 
@@ -171,18 +171,19 @@ def judge_all(history: History, rules: Rules, first: int = 0) -> JudgedNights:
     A night's re-runs are seen only of the series that its first judgement suspects.
     """
     relaunches: Launches = {}
-    nights = Nights(replace(history, relaunches=relaunches), rules)
-    reruns, nights.reruns = nights.reruns, np.full_like(nights.reruns, np.nan)
-    changes: list[Change] = []
+    nights = nights_of(replace(history, relaunches=relaunches), rules.least_launches)
+    reruns, nights = nights.reruns, replace(nights, reruns=np.full_like(nights.reruns, np.nan))
+    changes, unexplained = list[Change](), history.unexplained.copy()
     told: list[tuple[int, NightFinding]] = []
     for place in range(first, len(history.nights)):
-        judgement = judge_night(nights, place, changes)
+        judgement = judge_night(evidence(nights, place, changes, rules, unexplained))
         suspects = [finding.series for finding in judgement.of("suspect")]
         if suspects:
             nights.reruns[suspects, place] = reruns[suspects, place]
             again = {(row, place) for row in suspects} & history.relaunches.keys()
             relaunches |= {key: history.relaunches[key] for key in again}
-            judgement = judge_night(nights, place, changes)
+            judgement = judge_night(evidence(nights, place, changes, rules, unexplained))
         changes = judgement.changes
+        unexplained[[finding.series for finding in judgement.of("suspect")], place] = True
         told += [(place, finding) for finding in judgement.findings]
     return JudgedNights(told, changes)

@@ -279,8 +279,8 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         yield 2 * min(latency_s, params.bandwidth_iterations * fast.message_s(sent))
 
     def node_pairs(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> NodePairs:
-        """Every measured pair, at its own point."""
-        pairs = self.measured(params, hosts)
+        """Every measured pair, at its own point; none where a file has the nodes' switches."""
+        pairs = () if self.in_file(params) else self.measured(params, hosts)
         return [((node, peer), {NODE: node, PEER: peer}) for node, peer in pairs]
 
     def bytes_per_rank(self, params: AlltoallPairsParameters) -> int:

@@ -12,11 +12,9 @@ from checks.alltoall_pairs import FILE, AlltoallPairsDefinition, AlltoallPairsPa
 from checks.common.answer import Reading
 from checks.common.base import OwnProgram
 from checks.common.json_lines import Output
-from checks.common.slurm.allocation import told_allocation
+from checks.common.slurm.allocation import RUN_ID, told_allocation
 from checks.common.slurm.commands import HERE
-from checks.common.slurm.scheduler import RUN_ID
 from checks.common.slurm.text import option_values
-from records.metric import Metric
 from records.site.topology import Topology
 
 #: The table in the launch's folder.
@@ -27,36 +25,28 @@ class Run(OwnProgram):
     """Every pair of nodes, or some."""
 
     definition: AlltoallPairsDefinition
-    #: The table that a run kept, where a launch is judged again without the program's file.
-    kept_table: bytes | None = None
 
     def nodes_asked(self) -> Sequence[str] | None:
         """Those of listed pairs, to which Slurm adds others; in an allocation with others of it."""
-        asked = super().nodes_asked()
-        if asked or self.switches or not self.params.only:
+        asked, setting, params = super().nodes_asked(), self.setting, self.params
+        if asked or setting.switches or not params.only:
             return asked
-        here, params = self.current_partition, self.params
-        where = here.extras["slurm_partition"], here.access
-        return nodes_for_pairs(params.only, params.nodes, *where, self.drawn_by)
+        where = setting.partition["slurm_partition"], setting.partition["access"]
+        return nodes_for_pairs(params.only, params.nodes, *where, setting.drawn_by)
 
     def read(self, output: Output, text: str) -> Reading:
         """The values asked for; those of a file as a table, with a summary of them."""
-        reading = super().read(output, text)
+        reading, setting = super().read(output, text), self.setting
         definition, params = self.definition, self.params
         if reading.wrong is not None or not definition.in_file(params):
             return reading
-        if self.kept_table is None:
-            topology = self.declared_topology()
-            return read_file(definition, params, output, Path(self.stagedir), topology)
+        if setting.kept_table is None:
+            return read_file(definition, params, output, setting.folder, setting.topology)
         from checks.alltoall_pairs.pair_file import read_table  # slow: polars
 
         names = list(dict.fromkeys(output.hosts()))
-        values = read_table(self.kept_table, names, definition.wanted(params, names))
+        values = read_table(setting.kept_table, names, definition.wanted(params, names))
         return Reading(definition.summary(values), table=TABLE)
-
-    def _hops(self, output: Output) -> list[Metric]:
-        """Of a file none: it has the switches of the nodes."""
-        return [] if self.definition.in_file(self.params) else super()._hops(output)
 
 
 def read_file(

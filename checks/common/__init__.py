@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What checks share: definitions, launches, evidence, the reader of what our programs print."""
+"""Common parts of checks: definitions, launches, evidence, the reader of what our programs
+print."""

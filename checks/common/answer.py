@@ -35,7 +35,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a check read: metrics, what is wrong with the answer (None: nothing), flags, and the
+    """Result of reading: metrics, what is wrong with the answer (None: nothing), flags, and the
     file with the values of a scan that is kept with the record."""
 
     metrics: list[Metric] = field(default_factory=list)
@@ -87,7 +87,7 @@ def length_over(time: str) -> Relation:
 def mean_is_possible(
     least: float, mean: float, greatest: float, count: int, rounding: float = 0.0
 ) -> bool:
-    """Whether `count` values of this least and greatest can have this mean.
+    """True if `count` values of this least and greatest can have this mean.
 
     All but one may be the least, or the greatest. `rounding`: of the three together.
     """
@@ -98,7 +98,7 @@ def mean_is_possible(
 
 
 def longer_than_launch(spent_s: float, output: Output) -> str | None:
-    """What is wrong where the times that were printed do not fit into the launch, or None.
+    """Fault of printed times that do not fit into the launch, or None.
 
     The launch is stamped by another clock, which may have been set meanwhile: 2 % are let pass. A
     program that was run by hand has no stamps.
@@ -160,7 +160,7 @@ _DEATH = re.compile(
 
 
 def died(text: str) -> str | None:
-    """What a foreign program said of a fault though it came to a good end, or None."""
+    """Words of a foreign program on a fault, though it came to a good end, or None."""
     found = _DEATH.search(text)
     return f"the program said {found[0].strip()!r:.200}" if found else None
 
@@ -179,7 +179,7 @@ def _text(value: object) -> str:
 
 
 def other_program(name: str | None, ends: Sequence[str], output: Output) -> str | None:
-    """What is wrong where another program than `name` printed lines of ours, or of another library.
+    """Fault of lines of ours that another program than `name`, or another library, printed.
 
     `ends` are the programs that must have said that they reached their end; a program whose name is
     None prints no other line.

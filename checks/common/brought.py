@@ -6,28 +6,29 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from checks.common.command import CommandDefinition
-from checks.common.reframe_tests import ReframeDefinition
+from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS, Checks
 from records.errors import AssayError
+from records.plugins import hooks
 from records.run.brought import Brought, CommandLine
-
-_Definition = CommandDefinition | ReframeDefinition
 
 #: Environment variable with the path of a session's brought checks, as JSON.
 BROUGHT_FILE = "ASSAY_BROUGHT_FILE"
 
 
-def definitions(brought: Mapping[str, Brought]) -> dict[str, _Definition]:
-    """The definitions of what a plan or campaign brings, by name."""
+def definitions(brought: Mapping[str, Brought]) -> dict[str, CheckDefinition[Any]]:
+    """Definitions of what a plan or campaign brings, by name; none where its plugin is missing."""
+    kinds = ((CommandLine, CommandDefinition), *(hooks("brought_check") if brought else ()))
     return {
-        name: CommandDefinition(name, one)
-        if isinstance(one, CommandLine)
-        else ReframeDefinition(name, one)
-        for name, one in brought.items()
+        name: definition(name, line)
+        for name, line in brought.items()
+        for kind, definition in kinds
+        if isinstance(line, kind)
     }
 
 
@@ -40,7 +41,7 @@ def checks_with(brought: Mapping[str, Brought]) -> Checks:
     return {**CHECKS, **found}
 
 
-def clashes_of(check: _Definition) -> Iterator[tuple[str, str]]:
+def clashes_of(check: CheckDefinition[Any]) -> Iterator[tuple[str, str]]:
     """Names of a check and of its metrics that are reserved, each with what is wrong."""
     if check.name in CHECKS:
         yield check.name, f"{check.name} is a check of Assay; reserved are {', '.join(CHECKS)}"
@@ -56,8 +57,8 @@ def clashes_of(check: _Definition) -> Iterator[tuple[str, str]]:
 
 
 def brought_by(checks: Checks) -> dict[str, Brought]:
-    """What of these checks a campaign brought, by name."""
-    return {name: one.line for name, one in checks.items() if isinstance(one, _Definition)}
+    """Checks among these that a campaign brought, by name."""
+    return {name: check.line for name, check in checks.items() if check.line is not None}
 
 
 def brought_to_session() -> dict[str, Brought]:

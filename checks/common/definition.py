@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the definition of a check consists of, and the layout rules that all checks share.
+"""Definition of a check, and the layout rules that all checks share.
 
 No ReFrame here: campaigns are validated and planned without it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -30,6 +30,7 @@ from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from records.metric import CheckDescription, Metric, MetricDefinition
+from records.run.brought import Brought
 from records.site.topology import Pair, Topology
 
 #: What the program, its libraries and their message buffers take besides the data, bytes a rank.
@@ -45,7 +46,7 @@ LAUNCH_PARAMETERS = frozenset({"ranks", "ranks_per_node", "placement", "hops", "
 
 @dataclass(frozen=True)
 class SiteCapacity:
-    """What layout rules and estimates need to know of a site.
+    """Facts of a site for layout rules and estimates.
 
     `core_flop_per_s` (matrix multiplication), `network_bytes_per_s` (a node's link) and
     `launch_overhead_s` serve estimates only. Sizes that must keep to a time are found with
@@ -68,7 +69,7 @@ class SiteCapacity:
     shared_cores: Mapping[str, list[int]] = field(default_factory=dict)
 
     def likely(self) -> Self:
-        """The same with the speed of cores by which times are estimated."""
+        """Copy with the speed of cores by which times are estimated."""
         return replace(self, core_flop_per_s=self.likely_core_flop_per_s or self.core_flop_per_s)
 
     @property
@@ -90,7 +91,7 @@ P = TypeVar("P", bound=Parameters)
 
 @dataclass(frozen=True)
 class Layout:
-    """How a case is placed on a site's nodes."""
+    """Placement of a case on a site's nodes."""
 
     ranks: int
     ranks_per_node: int
@@ -125,7 +126,7 @@ class FastMachine:
 
 
 class CheckDefinition(Generic[P]):
-    """What can be asked of one check, what it needs, and what a right answer is.
+    """Definition of a check: what can be asked of it, what it needs, what a right answer is.
 
     `metrics` is all that it can report; `deciding` is the metric that environments are compared by
     ("" for every one), `shown` the one that a launch's progress line prints; a history keeps those
@@ -178,8 +179,10 @@ class CheckDefinition(Generic[P]):
     without_mpi: bool = False
     #: Whether ranks mostly wait for a device: "all" nodes take part even where they share cores.
     waits: ClassVar[bool] = False
-    #: Members of a record that an ok launch of it may lack.
-    may_lack: ClassVar[frozenset[str]] = frozenset()
+    #: What of a plan it is made of; None: it is a folder.
+    line: Brought | None = None
+    #: Whether its output alone says what a launch came to, so that records can be read anew.
+    is_reread: ClassVar[bool] = True
     #: Parameters that say how often something is measured; `longer` multiplies them.
     repetitions: ClassVar[tuple[str, ...]] = ()
 
@@ -195,8 +198,15 @@ class CheckDefinition(Generic[P]):
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it comes with Assay."""
+        """True of a check that comes with Assay."""
         return self.package.startswith("checks.")
+
+    def refuse_changed(self) -> None:
+        """Raise AssayError where what a plan took it from is another one now."""
+
+    def test_maker(self, launch: Any, name: str, module: str) -> Callable[..., Any] | None:
+        """What makes the ReFrame test of a launch, where it is no leaf of ours."""
+        return None
 
     @cached_property
     def metrics_by_name(self) -> Mapping[str, MetricDefinition]:
@@ -204,12 +214,12 @@ class CheckDefinition(Generic[P]):
         return {metric.name: metric for metric in self.metrics}
 
     def description(self) -> CheckDescription:
-        """What readers of a run must know of the check."""
+        """Description of the check for readers of a run."""
         names = self.name, self.title, self.deciding, self.shown
         return CheckDescription(*names, self.history_metrics)
 
     def features_of(self, params: P) -> frozenset[str]:
-        """What an environment must offer for these parameters."""
+        """Features that an environment must offer for these parameters."""
         return self.features
 
     def options(self, params: P) -> dict[str, object]:
@@ -296,11 +306,7 @@ class CheckDefinition(Generic[P]):
         raise NotImplementedError(f"check {self.name} takes no `memory_share`")
 
     def one_sided(self, params: P) -> bool:
-        """Whether ranks copy by themselves, without the call of the other side."""
-        return False
-
-    def in_file(self, params: P) -> bool:
-        """Whether the values of pairs come in a file, which is kept with the record."""
+        """True if ranks copy by themselves, without the call of the other side."""
         return False
 
     def hops_asked(self, params: P) -> int:
@@ -312,7 +318,7 @@ class CheckDefinition(Generic[P]):
         return []
 
     def hosts_take_turns(self, params: P) -> bool:
-        """Whether only one node's ranks are busy at a time; the others sleep."""
+        """True if only one node's ranks are busy at a time; the others sleep."""
         return False
 
     def ranks(self, params: Any) -> int:
@@ -366,7 +372,7 @@ class CheckDefinition(Generic[P]):
         )
 
     def memory_arithmetic(self, params: P, layout: Layout) -> str:
-        """How much memory is needed for what, as the beginning of a sentence."""
+        """Memory by what needs it, as the beginning of a sentence."""
         return f"{layout.ranks_per_node} ranks a node"
 
     def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:

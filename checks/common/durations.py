@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a launch measured for long enough to say something, and how much longer it should have.
+"""Least durations of measurements, and how much longer a short launch should have measured.
 
 A value that was timed in one go takes the time of what else ran on its cores: a task that the
 kernel lets in stays for a tick, 4 ms at 250 Hz. Below 0.2 s one such tick moves the value by more

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the code of a check outside the tree does wrong, by check, method, form, file and line.
+"""Mistakes in the code of a check outside the tree, by check, method, form, file and line.
 
 Such a check is guarded once, when it is found: its methods are called through wrappers that turn an
 exception or a value of another type into a CheckError. Checks of ours are not guarded: what they do
@@ -99,7 +99,7 @@ class _Method:
     asked: Callable[..., Any]
 
     def wrapper(self) -> Callable[..., Any]:
-        """What is called in its place."""
+        """Function that is called in its place."""
         asked, name = inspect.signature(self.asked), self.name
         if not callable(self.own):
             raise self.fault(f"is a {type(self.own).__name__}")
@@ -128,7 +128,7 @@ class _Method:
         return guarded
 
     def fault(self, does: str, error: BaseException | None = None) -> CheckError:
-        """What is wrong with it, and where: the line that raised, else its first."""
+        """Error on it, with the place: the line that raised, else its first."""
         folder = self.check.folder
         where = line_below([folder], error) if error is not None else None
         if where is None:
@@ -141,7 +141,7 @@ class _Method:
 
 
 def form_of(method: Callable[..., Any]) -> str:
-    """How a method is declared: "ranks(self, params: Any) -> int"."""
+    """Declaration of a method: "ranks(self, params: Any) -> int"."""
     return f"{method.__name__}{inspect.signature(method)}".replace("'", "").replace(": P", "")
 
 
@@ -157,7 +157,7 @@ def line_below(folders: Collection[Path], error: BaseException) -> str | None:
 
 
 def message_of(folders: Collection[Path], error: BaseException) -> str:
-    """What an error says, with the line of the code below `folders` that it came from."""
+    """Message of an error, with the line of the code below `folders` that it came from."""
     if isinstance(error, CheckError):
         return str(error)
     where = line_below(folders, error)
@@ -170,7 +170,7 @@ def _named(error: BaseException) -> str:
 
 
 def _fits(value: Any, asked: Any) -> bool:
-    """Whether a value is of a type, with all that is in it. An int is a float, nothing infinite."""
+    """True if a value is of a type, with all that is in it. An int is a float, nothing infinite."""
     origin, words = get_origin(asked), get_args(asked)
     if asked is Any or isinstance(asked, TypeVar):
         fits = True
@@ -191,7 +191,7 @@ def _fits(value: Any, asked: Any) -> bool:
 
 
 def _has(value: Any, asked: Any) -> bool:
-    """Whether what is in a value of the type is of the types that it should be."""
+    """True if what is in a value of the type is of the types that it should be."""
     words = get_args(asked)
     if is_dataclass(asked):
         hints = _hints(cast(Any, asked))
@@ -203,3 +203,8 @@ def _has(value: Any, asked: Any) -> bool:
     if get_origin(asked) is tuple and words[-1] is not ...:
         return len(value) == len(words) and all(map(_fits, value, words))
     return all(_fits(one, words[0]) for one in value)
+
+
+class UnfitTestError(Exception):
+    """A launch that must not be started, as it was not planned or its test cannot be made; the
+    message says why, and what is allowed."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one parser of what our own programs and the session print: JSON lines among foreign text.
+"""Parser of what our own programs and the session print: JSON lines among foreign text.
 
 A line with the mark `"assay":` is ours: it is a whole JSON object and carries the token of the
 launch, or the launch is wrong. All other lines belong to the library, the launcher or a foreign
@@ -45,7 +45,7 @@ class OutputError(Exception):
 
 @dataclass
 class Output:
-    """One launch's output, sorted by kind of line."""
+    """Output of a launch, sorted by kind of line."""
 
     program: dict[str, Any] | None = None
     metrics: list[Metric] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Output:
 
     @property
     def ended(self) -> bool:
-        """Whether a program said that it reached its end."""
+        """True if a program said that it reached its end."""
         return bool(self.ended_programs)
 
     def notes_of(self, key: str) -> list[Any]:
@@ -87,7 +87,7 @@ class Output:
         return begin, max(begin, end - sum(self.clock_set()))
 
     def clock_told(self) -> str | None:
-        """What is to be said of a clock that was set during the launch; None: none was."""
+        """Sentence on a clock that was set during the launch; None: none was."""
         if not (steps := self.clock_set()):
             return None
         host = f"{(self.allocation or {}).get('host', 'its first node')}"
@@ -237,7 +237,7 @@ def _once(first: bool, what: str) -> None:
 
 
 def _is_time(value: Any) -> bool:
-    """Whether `value` can be seconds since 1970."""
+    """True of seconds since 1970."""
     return type(value) in (int, float) and 0 <= value < 1e11
 
 

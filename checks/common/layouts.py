@@ -67,7 +67,7 @@ class TwoRankDefinition(CheckDefinition[P]):
         return 2
 
     def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
-        """One between nodes, two within a node."""
+        """Ranks on a node: one between nodes, two within a node."""
         return 2 if params.placement == "within-node" else 1
 
     def hops_asked(self, params: P) -> int:
@@ -113,7 +113,7 @@ class SocketsDefinition(TwoRankDefinition[P]):
         return [self.without_library[params.transport], TCP_PAIR]
 
     def beside_job(self, params: Any) -> bool:
-        """Whether the other end runs on the login node (the harness's host), outside the job."""
+        """True if the other end runs on the login node (the harness's host), outside the job."""
         return bool(params.placement == LOGIN_NODE)
 
     def command(self, params: Any, built: Path) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks that send messages share: lengths as campaigns write them, buffers, echoes."""
+"""Common parts of checks that send messages: lengths as campaigns write them, buffers, echoes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SizeRange(Parameters):
         return self
 
     def count(self) -> int:
-        """How many sizes the range gives at most, without making them."""
+        """Number of sizes in the range at most, without making them."""
         return spaced_count(self.first, self.last, self.step, self.per_octave)
 
     def sizes(self) -> Sequence[int]:

@@ -70,7 +70,7 @@ RanksPerNode = Annotated[
 
 
 def spaced_count(first: int, last: int, step: int | None, per_octave: int | None) -> int:
-    """How many numbers `spaced` gives."""
+    """Number of numbers that `spaced` gives."""
     if step is not None:
         return (last - first) // step + 1
     return math.floor(math.log2(last / first) * (per_octave or 1) + 1e-9) + 1

@@ -20,9 +20,10 @@ from checks.common.definition import CheckDefinition
 from checks.common.guard import guard, line_below
 from checks.common.metrics import HOPS
 from checks.common.sources import CHECKS as SHIPPED
-from checks.common.sources import FURTHER_CHECKS, further_folders
+from checks.common.sources import FURTHER_CHECKS, further_folders, shipped_folders
 from records.errors import AssayError
 from records.metric import CheckDescription, MetricDefinition
+from records.plugins import check_folders
 from records.units import UNITS
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -47,7 +48,7 @@ def metrics_of(checks: Iterable[CheckDefinition[Any]]) -> list[MetricDefinition]
 
 
 def descriptions_of(checks: Iterable[CheckDefinition[Any]]) -> list[CheckDescription]:
-    """How these checks are named to readers."""
+    """Descriptions of these checks for readers."""
     return [check.description() for check in checks]
 
 
@@ -105,7 +106,7 @@ def _found(folder: Path, package: str) -> dict[str, CheckDefinition[Any]]:
         try:
             check = getattr(import_module(f"{package}.{name}"), "CHECK", None)
         except (Exception, SystemExit) as error:
-            if folder == SHIPPED:
+            if folder in shipped_folders():
                 raise
             line = line_below([folder], error) or f"{where}/__init__.py"
             said = f"{type(error).__name__}: {error}"
@@ -155,5 +156,7 @@ def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]
 
 
 _CHECKS.update(_found(SHIPPED, "checks"))
+for _package, _folder in check_folders().items():
+    _CHECKS.update(_found(_folder, _package))
 for _path in further_folders():
     add_folder(_path, FURTHER_CHECKS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a case asks of its job besides nodes and ranks: resources by name, as a site's templates for
+"""Resources that a case asks of its job besides nodes and ranks by name, as a site's templates for
 options of sbatch take them."""
 
 from __future__ import annotations

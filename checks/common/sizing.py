@@ -109,7 +109,7 @@ class SizingKeys(Parameters):
 
 
 def is_relative(definition: CheckDefinition[Any], given: Mapping[str, Any]) -> bool:
-    """Whether what is given for a check follows the site."""
+    """True if what is given for a check follows the site."""
     return (
         not definition.sizing.isdisjoint(given)
         or isinstance(given.get("ranks_per_node"), dict)

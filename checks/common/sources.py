@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from records.errors import AssayError
+from records.plugins import check_folders
 
 CHECKS = Path(__file__).resolve().parent.parent
 #: The shared C library with the Makefile that builds everything.
@@ -24,12 +25,17 @@ def further_folders() -> list[Path]:
     return [Path(name) for name in os.environ.get(FURTHER_CHECKS, "").split(os.pathsep) if name]
 
 
+def shipped_folders() -> list[Path]:
+    """Folders of checks that come with Assay: those of the core, then those of plugins."""
+    return [CHECKS, *check_folders().values()]
+
+
 def program_folders(*, shipped: bool = True) -> list[Path]:
     """Folders of checks that hold a C program: C files or a `build.mk`. No two have one name.
 
     Without `shipped` only those of folders outside the tree.
     """
-    roots = [CHECKS, *further_folders()] if shipped else further_folders()
+    roots = [*(shipped_folders() if shipped else []), *further_folders()]
     found: dict[str, Path] = {}
     for folder in (folder for root in roots for folder in sorted(root.iterdir())):
         if any(folder.glob("*.c")) or (folder / "build.mk").is_file():
@@ -61,9 +67,9 @@ def launch_files(folder: Path) -> list[Path]:
 
 
 def build_files(folder: Path) -> list[Path]:
-    """What is built of a check's folder, in a fixed order: the C sources of one of ours, of others
-    every file but Python's, for a program may include any."""
-    if folder.is_relative_to(CHECKS):
+    """Files that are built of a check's folder, in a fixed order: the C sources of one of ours, of
+    others every file but Python's, for a program may include any."""
+    if folder.parent in shipped_folders():
         return c_sources(folder)
     return [path for path in launch_files(folder) if path.suffix != ".py"]
 

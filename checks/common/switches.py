@@ -70,7 +70,8 @@ def drawn_at(
 def drawn_among(
     asked: str, count: int, up: Collection[str], leaves: Leaves, dice: Random
 ) -> list[str] | None:
-    """The same of the nodes that are `up`; where they do not suffice of all, to be waited for."""
+    """Nodes as `drawn_at` of those that are `up`; where they do not suffice of all, to be waited
+    for."""
     every = {node for nodes in leaves.values() for node in nodes}
     wanted: Switches = "one" if asked == "one" else "several"
     return drawn_at(wanted, count, up, leaves, dice) or drawn_at(wanted, count, every, leaves, dice)

@@ -10,8 +10,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-from reframe.core.builtins import fixture
-
 from checks.common.answer import (
     Reading,
     died,
@@ -22,7 +20,6 @@ from checks.common.answer import (
 )
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, OutputError, check_number, measured
-from checks.common.session.builds import Hpl
 from checks.hpl import CHECK, HplParameters
 from checks.hpl import output as hpl_text
 from checks.hpl.settings import check_settings, hpl_dat, variant_of
@@ -31,17 +28,15 @@ from checks.hpl.settings import check_settings, hpl_dat, variant_of
 class Run(MpiCheck):
     """One HPL test: order, block size, grid and every other line of HPL.dat are parameters."""
 
-    hpl = fixture(Hpl, scope="environment")
-
     @property
     def netlib(self) -> Path:
         """What the source of netlib becomes, which has its own main program."""
-        return Path(self.hpl.folder, "xhpl-netlib")
+        return self.setting.builds["Hpl"] / "xhpl-netlib"
 
     @property
     def foreign(self) -> str | None:
         """The site's own HPL, where the environment names one, or one built of netlib's source."""
-        named = "hpl" in self.current_environ.extras["programs"]
+        named = "hpl" in self.setting.programs
         return "hpl" if named or self.netlib.exists() else None
 
     @property
@@ -53,7 +48,7 @@ class Run(MpiCheck):
         """HPL has its own build."""
         if self.foreign:
             return [str(self.foreign_path)]
-        return [str(self.hpl.folder / "xhpl")]
+        return [str(self.setting.builds["Hpl"] / "xhpl")]
 
     def write_inputs(self, stage: Path) -> None:
         """Write HPL.dat."""

@@ -17,10 +17,10 @@ class Run(OwnProgram):
     def command(self) -> list[str]:
         """The program with its parameters, and where it may write how much."""
         definition: Any = self.definition
-        target = self.current_partition.extras["storage"][self.params.target]
+        target = self.setting.partition["storage"][self.params.target]
         # A name that cannot be guessed; scratch.sh finds what is left over by its beginning.
         folder = f"{target['folder']}/assay-storage-{os.getuid()}-{secrets.token_hex(8)}"
-        self.env_vars["ASSAY_SCRATCH"] = folder
+        self.variables["ASSAY_SCRATCH"] = folder
         where = {
             "folder": folder,
             "file-system": target["file_system"],

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reframe.core.builtins import fixture
-
 from checks.common.answer import (
     Reading,
     died,
@@ -26,7 +24,6 @@ from checks.common.answer import (
 from checks.common.base import OwnProgram
 from checks.common.json_lines import Output, OutputError, measured
 from checks.common.metrics import LAUNCH
-from checks.common.session.builds import Su3Rmd
 from checks.su3_rmd import CHECK, PRINTED_DIGITS, RANK_CPU_TIME, Su3RmdParameters
 from checks.su3_rmd import output as milc
 from checks.su3_rmd.output import is_number
@@ -45,8 +42,6 @@ WHICH = ("least", "mean", "greatest")
 class Run(OwnProgram):
     """Trajectories on one lattice over a number of ranks."""
 
-    su3_rmd = fixture(Su3Rmd, scope="environment")
-
     @property
     def foreign(self) -> str | None:
         """The original, where it is asked for."""
@@ -61,7 +56,7 @@ class Run(OwnProgram):
         """The program has its own build."""
         if self.foreign:
             return [str(self.foreign_path)]
-        program = self.su3_rmd.folder / f"su3_rmd_{self.params.precision}"
+        program = self.setting.builds["Su3Rmd"] / f"su3_rmd_{self.params.precision}"
         return [str(program), *option_words(CHECK.options(self.params))]
 
     def write_inputs(self, stage: Path) -> None:

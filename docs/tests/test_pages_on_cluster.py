@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.full, *NEEDS_CLUSTER, NEEDS_HPL]
 
 def in_order(*names: str) -> pytest.MarkDecorator:
     """Parametrize a class by its pages; later ones go on with what earlier ones made."""
-    return pytest.mark.parametrize("page", [ROOT / f"docs/{name}.md" for name in names], ids=names)
+    pages = [page for name in names for page in PAGES if page.stem == name]
+    return pytest.mark.parametrize("page", pages, ids=names)
 
 
 @pytest.fixture(scope="class")
@@ -55,7 +56,7 @@ class TestOfAcceptance(OnOneCluster):
     pass
 
 
-@in_order("advice", "programs")
+@in_order("programs")
 class TestOfCampaigns(OnOneCluster):
     pass
 

@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 #: Texts of others, quoted or transcribed.
-QUOTED = ("reports/verdicts/papers/studies/",)
+QUOTED = ("plugins/papers/studies/",)
 #: A pattern, and what to write instead.
 FORBIDDEN = {
     r"worse than (it|they) may be|than they may be": "slower than allowed",

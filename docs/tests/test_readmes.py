@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("assay", "bench", "checks", "records", "reports", "setup", "virtual_cluster")
+ROOMS = ("assay", "bench", "checks", "plugins", "records", "reports", "setup", "virtual_cluster")
 SOURCES = {".py", ".c", ".sh", ".js", ".css"}
 #: Folders whose names say what their files are.
 NOT_NAMED = {"tests", "proof", "samples", "__pycache__"}

@@ -91,7 +91,7 @@ class Store:
             if create:
                 return
             raise AssayError(
-                f"{self.path}: there is no history yet; begin one with: assay history add RUN"
+                f"{self.path}: there is no history yet; begin one with: assay nightly add RUN"
             ) from None
         except OSError as error:
             raise AssayError(f"{self.path}: cannot be read ({error.strerror})") from error
@@ -241,7 +241,7 @@ class Store:
         """The night of a run, by run id. Raises AssayError when it is not in the history."""
         found = self._nights("run_id=?", (run,))
         if not found:
-            raise AssayError(f"run {run!r} is not in {self.path}; see: assay history show")
+            raise AssayError(f"run {run!r} is not in {self.path}; see: assay nightly show")
         return found[0]
 
     def groups(
@@ -328,7 +328,7 @@ class Store:
         unknown = sorted(set(numbers) - known)
         if unknown:
             raise AssayError(
-                f"there is no change {unknown[0]} in {self.path}; see: assay history show --changes"
+                f"there is no change {unknown[0]} in {self.path}; see: assay nightly show --changes"
             )
         with self.transaction() as database:
             database.executemany(
@@ -340,7 +340,7 @@ class Store:
 
 def no_nights(path: Path) -> AssayError:
     """The error where a history has no nights of the site and campaign that are meant."""
-    return AssayError(f"{path} holds no nights of this; see: assay history show")
+    return AssayError(f"{path} holds no nights of this; see: assay nightly show")
 
 
 def refuse_odd(what: str, *names: str) -> None:

@@ -23,7 +23,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "checks": ("records",),
     "reports": ("records",),
     "assay": ("records", "virtual_cluster", "checks", "reports"),
-    "bench": ("records", "virtual_cluster", "checks", "reports", "assay"),
+    "plugins": ("records", "virtual_cluster", "checks", "reports", "assay"),
+    "bench": ("records", "virtual_cluster", "checks", "reports", "assay", "plugins"),
 }
 #: Packages whose sub-packages import each other in no circle, either.
 LAYERED = ("records", "checks", "reports", "assay")
@@ -131,13 +132,15 @@ def faults(root: Path) -> list[str]:
         importing, imported = item.module.split(".")[0], item.target.split(".")[0]
         if item.in_function and not item.reason:
             found.append(f"{item.place}: import of {item.target} in a function without a reason")
+        if imported == "plugins" and importing not in ("plugins", "bench"):
+            found.append(f"{item.place}: {importing} imports {item.target}, which can be deleted")
         if imported not in ARROWS or item.in_test:
             continue
         own.append((item.module, item.target))
         if any(item.module.startswith(a) and item.target.startswith(b) for a, b in AWAY):
             found.append(f"{item.place}: {item.module} imports {item.target}")
-        # In `checks` each folder is a room of its own.
-        parts = 2 if importing == "checks" else 1
+        # In `checks` and `plugins` each folder is a room of its own.
+        parts = 2 if importing in ("checks", "plugins") else 1
         room = ".".join(item.module.split(".")[:parts])
         allowed = (room, *ARROWS[importing], *([SHARED] if importing == "checks" else []))
         if not any(f"{item.target}.".startswith(f"{name}.") for name in allowed):
@@ -151,6 +154,18 @@ def faults(root: Path) -> list[str]:
                 (".".join(a.split(".")[:2]), ".".join(b.split(".")[:2])) for a, b in within
             )
     return found
+
+
+def test_plugins_import_the_published_modules_of_the_core_and_each_other_never() -> None:
+    """`plugins/published.txt` lists them; whoever changes one keeps what plugins use of it."""
+    published = (ROOT / "plugins" / "published.txt").read_text().split()
+    used = {
+        item.target
+        for item in imports_of(ROOT)
+        if item.module.startswith("plugins.") and not item.in_test
+        if item.target.split(".")[0] in ARROWS and not item.target.startswith("plugins")
+    }
+    assert sorted(used) == published
 
 
 def test_the_project_has_no_fault() -> None:
@@ -200,6 +215,8 @@ CLEAN = {
         ("bench/a.py", "async def f():\n from json import x # y", "a.py:2: import of json"),
         ("bench/tests/a.py", "def f():\n import_module('json')", "a.py:2: import of json"),
         ("bench/a.py", "class A:\n import json", None),
+        ("plugins/a/b.py", "import plugins.b", "b.py:1: plugins.a imports plugins.b"),
+        ("records/tests/a.py", "import plugins.b.c", "a.py:1: records imports plugins.b.c"),
     ],
 )
 def test_each_kind_of_fault_is_named(

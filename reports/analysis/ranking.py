@@ -6,11 +6,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
+from records.forms import Part, key
 from reports.analysis.cells import ALPHA, ComparisonJudgement
 from reports.analysis.failures import FailureRate
-from reports.statistics.descriptive import Interval
 from reports.statistics.signed_rank import PairedEffect
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +50,38 @@ class Pair:
         return replace(self, first=self.second, second=self.first, effect=effect, judgement=judged)
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """An environment's places `best`..`worst` (1 = first), and its cost over the reference's with
-    the bounds that decide, and the interval of that ratio by itself (none for the reference).
-    `unreliable`: it ranks behind another because it is proven to fail more often."""
+class Standing(Part):
+    """An environment in the ranking by the campaign's weights."""
 
-    environment: str
-    score: float
-    judgement: ComparisonJudgement | None
-    interval: Interval | None
-    best: int
-    worst: int
-    failures: FailureRate
-    unreliable: bool
+    environment: Annotated[str, key("The environment.")]
+    place: Annotated[tuple[int, int], key("Best and worst place within the bounds; 1 is first.")]
+    cost: Annotated[float, key("What the workload costs, over what it costs in the reference.")]
+    bounds: Annotated[Ends | None, key("Joint bounds of that ratio over all questions; or null.")]
+    interval: Annotated[Ends | None, key("Interval of that ratio alone; null for the reference.")]
+    level: Annotated[float | None, key("Level of the interval.")]
+    failed: Annotated[int, key("Failed launches.")]
+    launched: Annotated[int, key("Launches.")]
+    unreliable: Annotated[bool, key("Whether it ranks behind another because it fails more often.")]
 
     @property
-    def place(self) -> str:
-        """ "1", or "1–3" where the intervals separate no further."""
-        return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+    def best(self) -> int:
+        """The best place within the bounds."""
+        return self.place[0]
+
+    @property
+    def worst(self) -> int:
+        """The worst place within the bounds."""
+        return self.place[1]
+
+    @property
+    def places(self) -> str:
+        """ "1", or "1–3" where the bounds separate no further."""
+        return "–".join(map(str, dict.fromkeys(self.place)))
+
+    @property
+    def failures(self) -> FailureRate:
+        """Its failed launches of all."""
+        return FailureRate(self.failed, self.launched)
 
 
 def standings(
@@ -94,28 +110,30 @@ def standings(
         worst[better] -= 1
     found = []
     for name in names:
-        ends, own = {name, names[0]}, None
-        for pair in pairs:
-            if {pair.first, pair.second} == ends:
-                own = pair.seen_from(names[0])
-        found.append(
-            Standing(
-                name,
-                own.effect.ratio if own else 1.0,
-                own.judgement if own else None,
-                own.effect.interval if own else None,
-                best[name],
-                worst[name],
-                failures[name],
-                name in unreliable,
-            )
-        )
+        ends = {name, names[0]}
+        own = [pair.seen_from(names[0]) for pair in pairs if {pair.first, pair.second} == ends]
+        place = best[name], worst[name]
+        found.append(_standing(name, place, own, failures[name], unreliable=name in unreliable))
     least = min(failures.values(), key=lambda rate: rate.share)
     return sorted(
         found,
-        key=lambda item: (
-            item.best + item.worst,
-            item.failures.unreliable_beside(least),
-            item.score,
-        ),
+        key=lambda item: (sum(item.place), item.failures.unreliable_beside(least), item.cost),
+    )
+
+
+def _standing(
+    name: str, place: tuple[int, int], own: list[Pair], rate: FailureRate, *, unreliable: bool
+) -> Standing:
+    """Standing of an environment; `own` is its pair with the reference, none for that itself."""
+    interval = own[0].effect.interval if own else None
+    return Standing(
+        environment=name,
+        place=place,
+        cost=own[0].effect.ratio if own else 1.0,
+        bounds=own[0].judgement.ends if own and own[0].judgement else None,
+        interval=(interval.low, interval.high) if interval else None,
+        level=interval.level if interval else None,
+        failed=rate.failed,
+        launched=rate.launched,
+        unreliable=unreliable,
     )

@@ -26,9 +26,9 @@ from reports.analysis.ranking import Pair, Standing, standings
 from reports.analysis.sensitivity import Turn, turns
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Matrix
-from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question
+from reports.statistics.max_t import JointBounds, Question
 from reports.statistics.serial import lag_1
-from reports.statistics.signed_rank import LEAST_N, Friedman, friedman, paired_effects
+from reports.statistics.signed_rank import LEAST_N, friedman_p, paired_effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,15 @@ class OverallScore:
     standings: list[Standing]
     pairs: list[Pair]
     excluded: list[tuple[str, str]]
-    friedman: Friedman | None
+    costs: Matrix
     lowest: str = ""
     turns: tuple[Turn, ...] = ()
 
     @property
-    def needed_n(self) -> int:
-        """Blocks from which the family's test can separate at all."""
-        return LEAST_BLOCKS
+    def friedman_p(self) -> float | None:
+        """p of Friedman's test over the blocks in which each has a cost; None of fewer than three
+        environments or blocks."""
+        return friedman_p(self.costs[:, np.isfinite(self.costs).all(axis=0)])
 
     def pair(self, first: str, second: str) -> Pair:
         """The cost of `first` over that of `second`, two ranked environments."""
@@ -139,7 +140,7 @@ class Costs:
             places,
             pairs,
             self.excluded,
-            friedman(self.scores[:, np.isfinite(self.scores).all(axis=0)].T),
+            self.scores,
             lowest,
             tuple(changes),
         )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report shows of each check beside the generic tables."""
+"""Sections of checks in a report, beside the generic tables."""

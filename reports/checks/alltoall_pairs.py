@@ -1,30 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of nodes as a matrix: of every pair, or of a large machine the worst pair by switch; the
-scans whose values lie in files, and their slow pairs."""
+"""Pairs of nodes: matrices of all, of a large machine of the worst pair by switch; slow pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from typing import Annotated
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from records.forms import key
 from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, PEER, sample_told
 from records.text.natural import natural_order
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.curves import of_check
-from reports.checks.common.hops import hops_picture, hops_table
+from reports.checks.common.hops import hops_table
 from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, significant
-from reports.notation.values import about
 from reports.show.lines import counted_footer, joined, picture_of
 from reports.show.panel import Heat, Panel, Picture, heat_panel, multiples, shares
 from reports.show.section import Section
-from reports.show.tables import Table, pivot
+from reports.show.tables import Table, table_of
 
 _CHECK = "alltoall_pairs"
+METRICS = ("pair_bandwidth", "pair_latency")
 #: A pair below this share of the best bandwidth, or above this multiple of the least latency, is
 #: outlined (the limits of NVIDIA ClusterKit's pairwise scan). Of a machine that is shown by switch,
 #: of the median: the best of half a million pairs is luck.
@@ -34,7 +36,7 @@ MOST_NAMES = 12
 #: Of more nodes than this the worst pair of each two switches is shown; without switches of so many
 #: groups of nodes that follow each other.
 MOST_NODES, GROUPS = 128, 40
-#: Slow pairs that a table lists of each scan.
+#: Slow pairs that a table lists of each case.
 MOST_LISTED = 200
 
 
@@ -52,17 +54,16 @@ class Seen:
     high: Indices
     values: NDArray[np.float64]
     higher: bool
-    in_file: bool
     sample: str = ""
 
     @property
     def by_switch(self) -> bool:
-        """Whether the machine is too large for a matrix of its nodes."""
+        """True where the machine is too large for a matrix of its nodes."""
         return len(self.names) > MOST_NODES
 
     @cached_property
     def level(self) -> float:
-        """What pairs are held against: the best, of a large machine the median."""
+        """Value that pairs are held against: the best, of a large machine the median."""
         best = np.max if self.higher else np.min
         return float(np.median(self.values) if self.by_switch else best(self.values))
 
@@ -80,7 +81,7 @@ class Seen:
         return rows[order if self.higher else order[::-1]]
 
     def pair(self, of: Sequence[str], row: int) -> str:
-        """What the ends of a pair have of their names or switches."""
+        """Names or switches of the ends of a pair."""
         return "–".join(of[int(end[row])] for end in (self.low, self.high)) if of else "–"
 
 
@@ -111,7 +112,7 @@ def seen(analysis: Analysis, metric: str) -> list[Seen]:
         low, high = np.array([sorted(number[n] for n in pair) for pair in ends], np.int64).T
         values = np.array([row.summary.median for row in rows])
         n = max(row.summary.n for row in rows)
-        found.append(Seen(metric, title, n, names, (), low, high, values, higher, False, sample))
+        found.append(Seen(metric, title, n, names, (), low, high, values, higher, sample))
     for scan in analysis.run.scans:
         if metric in scan.metrics:
             columns, (title, sample) = scan.columns(metric), told(scan.case)
@@ -119,22 +120,15 @@ def seen(analysis: Analysis, metric: str) -> list[Seen]:
             ends_of = columns.names, switches, columns.low, columns.high
             values = np.nanmedian(columns.values, axis=1).astype(np.float64)
             n = len(columns.blocks)
-            found.append(Seen(metric, title, n, *ends_of, values, higher, True, sample))
+            found.append(Seen(metric, title, n, *ends_of, values, higher, sample))
     return found
 
 
-def bandwidth_matrix(analysis: Analysis) -> Picture | None:
-    """The bandwidth of every pair of nodes, one panel an environment and case."""
+def matrices(analysis: Analysis, metric: str) -> Picture | None:
+    """The bandwidth or latency of every pair of nodes, one panel an environment and case."""
     limit = f"below {100 * LEAST_SHARE:.0f} % of the best pair"
-    return _matrices(analysis, "pair_bandwidth", limit)
-
-
-def latency_matrix(analysis: Analysis) -> Picture | None:
-    """The latency of every pair of nodes, one panel an environment and case."""
-    return _matrices(analysis, "pair_latency", f"above {GREATEST_MULTIPLE} × the least latency")
-
-
-def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
+    if metric == "pair_latency":
+        limit = f"above {GREATEST_MULTIPLE} × the least latency"
     found = seen(analysis, metric)
     if not found:
         return None
@@ -152,13 +146,8 @@ def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
         lambda one: _panel(analysis, one, unit),
         anchor=f"picture-{metric.replace('_', '-')}",
         title=f"{analysis.register.metric_title(metric).capitalize()}: every pair of nodes",
-        caption=". ".join([caption, *_samples(found)]) + ".",
+        caption=". ".join(dict.fromkeys([caption, *(s.sample for s in found if s.sample)])) + ".",
     )
-
-
-def _samples(found: Sequence[Seen]) -> list[str]:
-    """What launches left out, each once."""
-    return list(dict.fromkeys(one.sample for one in found if one.sample))
 
 
 def _panel(analysis: Analysis, one: Seen, unit: ReadableUnit) -> Panel:
@@ -205,70 +194,40 @@ def _groups(one: Seen) -> tuple[list[str], Indices]:
     return [f"{part[0]}–{part[-1]}" for part in parts], np.arange(len(one.names)) // size
 
 
-def _in_files(analysis: Analysis) -> list[Seen]:
-    """The pairs of the scans whose values are in files."""
-    metrics = ("pair_bandwidth", "pair_latency")
-    return [one for name in metrics for one in seen(analysis, name) if one.in_file]
+class SlowPair(msgspec.Struct, frozen=True):
+    """An outlined pair, a row of a table."""
 
-
-def scans_table(analysis: Analysis) -> Table | None:
-    """What scans in files have measured: how many pairs, their values, what a sample misses."""
-    found = _in_files(analysis)
-
-    def value(one: Seen, of: float) -> str:
-        return about(of, analysis.register.metrics[one.metric].unit)
-
-    def cells(line: list[Seen]) -> list[str]:
-        one = line[0]
-        values = (value(one, float(of(one.values))) for of in (np.min, np.median, np.max))
-        return [f"{len(one.names)}", f"{len(one.values)}", *values, f"{int(one.bad.sum())}"]
-
-    note = (
-        "Medians of pairs over launches; every value is in the Parquet files of the run's folder"
-        " points"
-    )
-    return pivot(
-        found,
-        [
-            ("case", lambda one: one.title),
-            ("metric", lambda one: analysis.register.metric_title(one.metric)),
-        ],
-        [(["nodes", "pairs", "least", "median", "greatest", "outlined"], cells)],
-        anchor="table-scans",
-        title="Scans of pairs in files",
-        note=". ".join([note, *_samples(found)]) + ".",
-    )
+    case: Annotated[str, key("Case and environment.", "case")]
+    metric: Annotated[str, key("Metric, as it is called.", "metric")]
+    pair: Annotated[str, key("Names of its ends.", "pair")]
+    switches: Annotated[str, key("Switches of its ends.", "switches")]
+    share: Annotated[float, key("Value over the level.", "of the level", percent, numeric=True)]
 
 
 def slow_pairs_table(analysis: Analysis) -> Table | None:
-    """The pairs of scans in files that are outlined, the worst first."""
-
-    def share(lines: list[tuple[Seen, int]]) -> str:
-        one, row = lines[0]
-        return percent(one.values[row] / one.level)
-
-    return pivot(
+    """Pairs that are outlined, the worst first."""
+    return table_of(
         (
-            (one, row)
-            for one in _in_files(analysis)
-            for row in one.worst_first[:MOST_LISTED].tolist()
+            SlowPair(
+                pairs.title,
+                analysis.register.metric_title(metric),
+                pairs.pair(pairs.names, row),
+                pairs.pair(pairs.switches, row),
+                float(pairs.values[row] / pairs.level),
+            )
+            for metric in METRICS
+            for pairs in seen(analysis, metric)
+            for row in pairs.worst_first[:MOST_LISTED].tolist()
         ),
-        [
-            ("case", lambda item: item[0].title),
-            ("metric", lambda item: analysis.register.metric_title(item[0].metric)),
-            ("pair", lambda item: item[0].pair(item[0].names, item[1])),
-            ("switches", lambda item: item[0].pair(item[0].switches, item[1])),
-        ],
-        [("of the level", share)],
         anchor="table-slow-pairs",
-        title="Slow pairs of scans in files",
+        title="Slow pairs",
         note="Held against the best pair, of a large machine against the median; which node, link"
-        " or cut explains them says `assay accept`.",
-        group=2,
+        " or cut explains them says `assay accept`. Of scans in files every value is in the Parquet"
+        " files of the run's folder points.",
     )
 
 
 SECTION = Section(
-    pictures=(bandwidth_matrix, latency_matrix, *of_check(_CHECK, hops_picture)),
-    tables=(scans_table, slow_pairs_table, *of_check(_CHECK, hops_table)),
+    pictures=[partial(matrices, metric=metric) for metric in METRICS],
+    tables=(slow_pairs_table, *of_check(_CHECK, hops_table)),
 )

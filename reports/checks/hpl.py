@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from reports.analysis.run import Analysis
-from reports.checks.common.curves import of_check, over
-from reports.checks.common.roofline import roofline_picture
+from reports.checks.common.curves import over
 from reports.show.lines import grid_of, grouped, lines_picture
 from reports.show.panel import Axis, Picture
 from reports.show.section import Section
@@ -46,6 +45,5 @@ SECTION = Section(
             from_zero=False,
         ),
         rate_against_grid,
-        *of_check("hpl", roofline_picture),
     )
 )

@@ -11,22 +11,26 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from records.axes import axis_of
+from records.plugins import hooks, section_packages
 from reports.analysis.run import Analysis
 from reports.notation.labels import value_text
-from reports.show.boxes import launches_picture
 from reports.show.draw import svg_of
-from reports.show.mpi_profile import profile_pictures, profile_tables
 from reports.show.panel import Picture
-from reports.show.section import Section, generic_section, statistics_tables
+from reports.show.section import (
+    Section,
+    generic_section,
+    launches_picture,
+    statistics_tables,
+)
 from reports.show.tables import Cell, Table, slug
 
 #: Packages of ours, of which a section from outside imports `reports.show` alone.
-_OURS = frozenset({"assay", "bench", "checks", "records", "reports", "virtual_cluster"})
+_OURS = frozenset({"assay", "bench", "checks", "plugins", "records", "reports", "virtual_cluster"})
 
 
 @dataclass(frozen=True, slots=True)
 class CheckPart:
-    """What the report shows of one check; `constant` is what all its cases have in common."""
+    """Part of a report that shows a check; `constant` is what all its cases have in common."""
 
     check: str
     anchor: str
@@ -67,11 +71,12 @@ def check_parts(
 
 
 def own_section(check: str) -> Section | None:
-    """The `SECTION` of the module named as the check."""
-    name = f"{__package__}.{check}"
-    if not check.isidentifier() or find_spec(name) is None:
+    """The `SECTION` of the module named as the check, here or in a plugin."""
+    if not check.isidentifier():
         return None
-    return getattr(import_module(name), "SECTION", None)
+    names = (f"{package}.{check}" for package in (__package__, *section_packages()))
+    name = next((name for name in names if find_spec(name)), "")
+    return getattr(import_module(name), "SECTION", None) if name else None
 
 
 def read_section(file: Path) -> Section:
@@ -97,12 +102,14 @@ def read_section(file: Path) -> Section:
 
 def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -> CheckPart:
     drawn: list[Picture] = []
+    further = [make(analysis, check) for make in hooks("check_parts")]
     if pictures:
-        launches = launches_picture(analysis, check)
         drawn = [picture for make in section.pictures if (picture := make(analysis))]
-        drawn += [*profile_pictures(analysis, check), *([launches] if launches else [])]
+        if not drawn and (launches := launches_picture(analysis, check)):
+            drawn = [launches]
+        drawn += [picture for pictures_of, _ in further for picture in pictures_of()]
     tables = [table for make in section.tables if (table := make(analysis))]
-    tables += profile_tables(analysis, check)
+    tables += [table for _, tables_of in further for table in tables_of()]
     own = section.statistics
     tables += own(analysis) if own else statistics_tables(analysis, check)
     constant = ", ".join(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a start takes, against the number of ranks; LAM's daemons apart."""
+"""Times of a start against the number of ranks; LAM's daemons apart."""
 
 from reports.checks.common.curves import over
 from reports.show.section import Section

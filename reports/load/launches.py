@@ -25,7 +25,7 @@ _DRAWN_ALONE = {NOT_DRAWN: None, BESIDE: False, ALONE: True}
 
 
 class Details(msgspec.Struct, frozen=True, gc=False):
-    """What only pages say of a launch."""
+    """Facts of a launch that only pages show."""
 
     reason: str | None = None
     job_id: str | None = None
@@ -34,7 +34,7 @@ class Details(msgspec.Struct, frozen=True, gc=False):
 
 
 class Launch(msgspec.Struct, frozen=True, gc=False):
-    """One launch as recorded; `counted` is false when a later attempt replaced it.
+    """Launch as recorded; `counted` is false when a later attempt replaced it.
 
     `beside`: others ran meanwhile; `drawn_alone`: whether the seed drew that none should, None
     where it was not drawn. The members of `Details` are there of bad launches and of those that a
@@ -106,7 +106,7 @@ class Launches:
         return {*zip(self.case[mask].tolist(), self.block[mask].tolist(), strict=True)}
 
     def part(self, mask: Mask) -> Launches:
-        """Those alone that `mask` marks."""
+        """Launches that `mask` marks."""
         kept = enumerate(np.flatnonzero(mask).tolist())
         return Launches(
             *(self.case[mask], self.block[mask], self.attempt[mask], self.kind[mask], self.kinds),

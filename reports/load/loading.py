@@ -72,7 +72,7 @@ class Run:
 
     @property
     def blocks(self) -> int:
-        """How many blocks were asked for, of what went on to the end."""
+        """Number of blocks asked for, of what went on to the end."""
         return max(self.asked.values(), default=self.plan.blocks)
 
     @cached_property
@@ -112,12 +112,12 @@ class Run:
 
     @property
     def done(self) -> int:
-        """How many launches of blocks have a record, the latest attempt alone."""
+        """Number of launches of blocks with a record, the latest attempt alone."""
         return int((self.launches.counted & (self.launches.block > 0)).sum())
 
     @cached_property
     def tally(self) -> Counter[tuple[int, Status, tuple[str, ...]]]:
-        """How many counted launches there are of each (position of the case, status, flags)."""
+        """Number of counted launches of each (position of the case, status, flags)."""
         launches = self.launches
         of_each = max(1, len(launches.kinds))
         keys, counts = np.unique_counts((launches.case * of_each + launches.kind)[launches.counted])

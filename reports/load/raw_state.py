@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a run's raw output is still what its records say, as far as a report asks that."""
+"""Comparison of a run's raw output with its records, as far as a report makes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMED = 3
 
 
 def file_fault(files: RawFiles, artifacts: Mapping[str, str], kind: str) -> str | None:
-    """How a raw file of a launch differs from its record. Raises AssayError for a damaged one."""
+    """Difference of a raw file of a launch from its record. Raises AssayError for a damaged one."""
     name, wanted = raw_paths(artifacts)[kind], checksum_of(artifacts, kind)
     if not wanted:
         return f"{name} has no checksum in its record"

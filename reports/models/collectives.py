@@ -83,7 +83,7 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """One pair of laws: BIC and relative rms of the residuals."""
+    """Pair of laws: BIC and relative rms of the residuals."""
 
     startup: Law
     delay: Law | None
@@ -92,7 +92,7 @@ class Fit:
 
     @property
     def forms(self) -> tuple[Form, Form | None]:
-        """Those of startup and delay."""
+        """Forms of startup and delay."""
         return self.startup.form, self.delay.form if self.delay else None
 
     def time_s(self, message_bytes: float, p: float) -> float:
@@ -116,7 +116,7 @@ class Choice:
 
     @property
     def determined(self) -> bool:
-        """Whether the data exclude every other law."""
+        """True where the data exclude every other law."""
         return not self.alike
 
 
@@ -263,7 +263,7 @@ def _left_out_rms(data: Points, fit: Fit) -> float:
 
 
 def _possible(data: Points, fit: Fit) -> bool:
-    """Whether at every measured p the startup is above 0 and the delay not below, past rounding."""
+    """True where at every measured p startup is above 0 and delay not below, past rounding."""
     longest = float(data.message_bytes.max())
     for p in np.unique(data.p):
         rounding_s = ROUNDING * float(data.time_s[data.p == p].min())

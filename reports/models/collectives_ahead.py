@@ -84,7 +84,7 @@ class Ahead:
     def _of(
         self, fit: Fit, rows: NDArray[np.int64], there: Points, generator: np.random.Generator
     ) -> Vector:
-        """One law in some of the resamples, all errors drawn."""
+        """Times of a law in some of the resamples, all errors drawn."""
         columns, target = design(self.data, *fit.forms), design(there, *fit.forms)[0]
         scale = np.linalg.norm(columns / self.data.time_s[:, np.newaxis], axis=0)
         relative = columns / self.time_s[rows, :, np.newaxis] / scale

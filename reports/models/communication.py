@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the applications send: su3_rmd's halos by lattice and grid, HPL's panels and rows.
+"""Messages of the applications: su3_rmd's halos by lattice and grid, HPL's panels and rows.
 
 su3_rmd: the prime factors of the rank count, largest first, each cut the longest extent that they
 divide (checks/su3_rmd/src/layout.c). A step exchanges links and staples once each, a measurement

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How surely a curve's lines and breaks are known: launches resampled, lack of fit tested.
+"""Certainty of a curve's lines and breaks: launches resampled, lack of fit tested.
 
 The unit is the launch: all sizes of one share its luck. So whole blocks are drawn with replacement,
 and medians, lines and breaks are made again from what was drawn.

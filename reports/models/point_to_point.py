@@ -137,15 +137,6 @@ class Segmentation:
         return tuple(one for one in self.breaks if one.is_switch)
 
 
-def straight_line(sizes: Sequence[int], times_s: Sequence[float]) -> Line:
-    """α and β by least squares of relative residuals, Σ((t − α − β·m)/t)², with α, β ≥ 0.
-
-    `sizes` ascending, at least 2 of them; 0 is allowed. Raises ValueError otherwise.
-    """
-    m, t = _checked(sizes, times_s, least=2)
-    return _fit(m, t)
-
-
 def plain_line(sizes: Sequence[int], times_s: Sequence[float]) -> Line:
     """α and β by least squares of absolute residuals, unbounded, as the papers fitted theirs.
 
@@ -155,16 +146,6 @@ def plain_line(sizes: Sequence[int], times_s: Sequence[float]) -> Line:
     m, t = _checked(sizes, times_s, least=2)
     slope, offset = np.polyfit(m, t, 1).tolist()
     return _line(m, t, offset, slope)
-
-
-def direct_half_length(sizes: Sequence[int], times_s: Sequence[float]) -> int:
-    """The least length whose rate m/t reaches half of the greatest rate measured, bytes.
-
-    Read off the measurements, with no law. At least 2 sizes.
-    """
-    m, t = _checked(sizes, times_s, least=2)
-    rates = m / t
-    return int(m[int(np.argmax(rates >= rates.max() / 2))])
 
 
 def segmented(

@@ -35,7 +35,7 @@ _MOST_STEP = 1.5
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What is known of each node count: nodes, W of a rank, and resamples of C, T and, where the
+    """Values of each node count: nodes, W of a rank, and resamples of C, T and, where the
     program tells it, of the communication in T; in s, shape (resamples, counts)."""
 
     nodes: Vector
@@ -84,7 +84,7 @@ class ScalingLaw:
     def drawn_s(
         self, nodes: float, work: float, messages_s: Vector, generator: np.random.Generator
     ) -> tuple[Vector, Vector]:
-        """The same with all errors drawn; the row 0 is an ordinary draw."""
+        """Parts with all errors drawn; the row 0 is an ordinary draw."""
         rows = len(self.values)
         wide = np.sqrt(self.freedom / generator.chisquare(self.freedom, rows))
         roots = np.linalg.cholesky(self.covariance)
@@ -125,7 +125,7 @@ class Serial:
     def factor(
         self, law: ScalingLaw, nodes: float, ranks: int, work: float, messages_s: Vector
     ) -> float:
-        """How many times as long as by the law a run would take."""
+        """Time that a run would take over that by the law."""
         other = replace(law, values=law.values[:1] + self.shift)
         compute, messages = law.parts_s(nodes, work, messages_s)
         with_it, its = other.parts_s(nodes, work, messages_s[:1])
@@ -134,8 +134,9 @@ class Serial:
 
 
 def unseen_serial(counts: Counts, ranks: Vector, law: ScalingLaw) -> Serial:
-    """What the counts leave open of a fifth value, the serial share s: T has γ·W·k^a·s·(ranks − 1)
-    more [Amdahl 1967]. One Gauss–Newton step at s = 0, where the score of the others is 0."""
+    """Range that the counts leave open of a fifth value, the serial share s: T has
+    γ·W·k^a·s·(ranks − 1) more [Amdahl 1967]. One Gauss–Newton step at s = 0, where the score of
+    the others is 0."""
     whole = counts.only(np.ones(len(counts.nodes), dtype=np.bool_), row=True)
     cross, score, information = np.zeros(4), 0.0, 0.0
     for name, (residuals, slopes) in _residuals(law.values[:1], whole).items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How likely times are under a law where all times of one group share a part of their error.
+"""Likelihood of times under a law where all times of a group share a part of their error.
 
 ln T = ln f + u + e, with u normal and the same for all times of a group, e normal and independent:
 one random effect a group (C. R. Henderson, Biometrics 31, 1975; J. C. Pinheiro and D. M. Bates,

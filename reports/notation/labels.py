@@ -42,7 +42,7 @@ def pairs_text(pairs: Iterable[tuple[str, Any]]) -> str:
 
 
 class Parametrised(Protocol):
-    """What is labelled by its parameters: a case of a plan, or of a history."""
+    """Case of a plan, or of a history, that is labelled by its parameters."""
 
     @property
     def check(self) -> str:
@@ -83,7 +83,7 @@ def lattice_text(params: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class CheckLabels:
-    """What is varied and what is the same for all cases of one check.
+    """Parameters that vary over the cases of a check, and those that are the same for all.
 
     `untold` varies too, but says only how often or how far something is measured, and no two cases
     need it to be told apart.
@@ -98,7 +98,7 @@ class CheckLabels:
         return self._texts(case, self.varying, tuple(self.constant), (*without, *self.untold))
 
     def told(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
-        """The same with the range of message lengths, where cases differ in it."""
+        """Parts with the range of message lengths, where cases differ in it."""
         lengths = _lengths(case.params)
         if lengths is None or {"sizes", *_ENDS}.isdisjoint(self.varying):
             return self.parts(case, without)
@@ -114,11 +114,11 @@ class CheckLabels:
         return f"{case.check} {text}".removesuffix(f" {_ONLY}")
 
     def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
-        """One line naming the case among its check's cases."""
+        """Line that names the case among its check's cases."""
         return ", ".join(self._known_by(self.told(case, without), case, without))
 
     def name(self, case: Parametrised, without: Sequence[str] = ()) -> str:
-        """The same without lengths, for a curve or a point that has its own."""
+        """Label without lengths, for a curve or a point that has its own."""
         return ", ".join(self._known_by(self.parts(case, without), case, without))
 
     def _known_by(self, parts: list[str], case: Parametrised, without: Sequence[str]) -> list[str]:
@@ -156,7 +156,7 @@ class CheckLabels:
 def _told_apart(
     varying: tuple[str, ...], constant: tuple[str, ...], without: tuple[str, ...]
 ) -> tuple[bool, bool, tuple[str, ...]]:
-    """Whether the grid is told, whether the lattice, and which other parameters are.
+    """True where the grid is written, true where the lattice is, and the other parameters.
 
     Either is told as a whole or, where a part of it is left out, parameter by parameter.
     """
@@ -214,7 +214,7 @@ def case_names(cases: Sequence[PlannedCase]) -> dict[str, str]:
 
 
 def _lists_text(case: PlannedCase, alike: Sequence[PlannedCase]) -> str:
-    """What of a case's lists of words differs from those of `alike`."""
+    """Lists of words of a case that differ from those of `alike`."""
     return "".join(
         f", {' and '.join(value)}"
         for name, value in case.params.items()
@@ -224,13 +224,13 @@ def _lists_text(case: PlannedCase, alike: Sequence[PlannedCase]) -> str:
 
 
 def _job_text(case: PlannedCase, _alike: Sequence[PlannedCase]) -> str:
-    """What the case's job asks for."""
+    """Requests of the case's job."""
     asked = [(name.replace("_", " "), getattr(case, name)) for name in _JOB]
     return "".join(f", {name} {value_text(value)}" for name, value in asked if value)
 
 
 def _untold(cases: Sequence[Parametrised], varying: Iterable[str]) -> frozenset[str]:
-    """What of `varying` is procedure alone; nothing where two cases would then be one in name.
+    """Names of `varying` that are procedure alone; none where two cases would then be one in name.
 
     Cases that differ in nothing else must measure lengths that lie apart, as when short messages
     are sent more often than long ones.

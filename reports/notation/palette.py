@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One look per environment, the same in every picture of every report.
+"""Looks of environments, the same in every picture of every report.
 
 Colours: Okabe & Ito (2008), told apart by colour-blind readers; marker and line style differ too,
 so that colour is never the only sign.

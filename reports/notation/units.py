@@ -38,7 +38,7 @@ def readable_unit(si_unit: str, values: Iterable[float]) -> ReadableUnit:
 
 
 def mean_words(si_unit: str) -> str:
-    """What the mean of launches is called: of rates it is not total work over total time."""
+    """Name of the mean of launches: of rates it is not total work over total time."""
     return "arithmetic mean of rates" if si_unit.endswith("/s") else "mean"
 
 
@@ -132,22 +132,17 @@ def ratios_between(low: float, high: float) -> str:
     return f"{significant(low)} … {significant(high)} ×"
 
 
-def times_text(ratio: float) -> str:
-    """How much of something: "85 % of", from a factor of 1.5 on "5.00 times"."""
-    return f"{significant(ratio)} times" if ratio >= _FACTOR else f"{percent(ratio, 0)} of"
-
-
 def more_text(ratio: float) -> str:
     """A quantity over another's, at least 1: "12.0 % more", from a factor of 1.5 on "2.41 times as
     much"."""
     if ratio >= _FACTOR:
-        return f"{times_text(ratio)} as much"
+        return f"{significant(ratio)} times as much"
     more = percent(ratio - 1)
     return "as much" if more == percent(0) else f"{more} more"
 
 
 def has_speed(si_unit: str) -> bool:
-    """Whether a value of the unit is one of how fast something is."""
+    """True for a unit of how fast something is."""
     return si_unit in {"s", "bytes/s", "flop/s", "1/s"}
 
 
@@ -163,7 +158,7 @@ def advantage_text(ratio: float, *, speed: bool = True) -> str:
 
 
 def slower_text(ratio: float, amount: float, *, speed: bool = True) -> str:
-    """How a value compares: "8.1 % slower", from a factor of 1.5 on as `advantage_text`.
+    """Comparison of a value: "8.1 % slower", from a factor of 1.5 on as `advantage_text`.
 
     `ratio` is its advantage; `amount` the difference as a share, either sign; what has no `speed`
     is worse or better.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What renderers made, written to files; machine forms with a list of any length, in pieces."""
+"""Files of what renderers made; machine forms with a list of any length, in pieces."""
 
 from __future__ import annotations
 

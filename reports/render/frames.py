@@ -137,7 +137,7 @@ def _parts(analysis: Analysis) -> Iterator[tuple[Sequence[Row], pl.DataFrame]]:
 
 @lru_cache(maxsize=1)
 def _named(analysis: Analysis) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray[Any, Any]]:
-    """What names a row, kept for both tables: a row for each case of the plan, a row for each point
+    """Names of rows, kept for both tables: a row for each case of the plan, a row for each point
     with its text in `at`, and the place of each row's point.
 
     Parameters that list points are left out.

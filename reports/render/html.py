@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A result as HTML: nothing is loaded, all text is escaped, no script is needed.
 
-What would make the page too long moves to pages in a folder next to it, each of bounded length.
+What would make the page too long moves to pages in a folder next to it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from reports.show.tables import Table
 INDEX, FOLDER = "index.html", "details"
 #: Bytes of the page from which on sections move out of it, the largest first.
 MOST_BYTES = 2_400_000
-#: Bytes of what another page holds, below its head; bytes of one part of it.
-MOST_DETAILS, MOST_PART = 900_000, 300_000
+#: Bytes of another page, below its head, from which on a further one begins.
+MOST_DETAILS = 900_000
 #: A page with more parts than these has no contents of its own.
 MOST_NAMED = 40
 #: A date, with its time where that follows.
@@ -97,7 +97,7 @@ def _kind(block: Block) -> str:
 
 
 class Fragment(NamedTuple):
-    """What no page is broken within: a picture, a table, a case; its id and its title."""
+    """Picture, table or case, within which no page is broken; its id and its title."""
 
     anchor: str
     title: str
@@ -129,7 +129,7 @@ class Piece:
 
     @property
     def link(self) -> str:
-        """What stands in the page once it has moved."""
+        """Link that stands in the page once it has moved."""
         href = f"{FOLDER}/{self.section.page}.html"
         title = escape(self.section.title)
         return f'<p class="rest"><a href="{href}">{title}</a>{self._note}</p>'
@@ -188,21 +188,11 @@ class _Fragments:
             section.note
         )
         for kind, item in grouped(section):
-            parts += self._rendered(section, kind, item)
+            body = self.fill("block.html.j2", kind=kind, item=item, section=section)
+            names = getattr(item, "anchor", ""), getattr(item, "title", "")
+            parts.append(Fragment(*names, body))
         self.pieces.append(Piece(section, ", ".join(told), parts))
         return self.pieces[-1].mark
-
-    def _rendered(self, section: Section, kind: str, item: Any) -> Iterator[Fragment]:
-        """A block; a long table or picture in several parts."""
-        names = getattr(item, "anchor", ""), getattr(item, "title", "")
-        body = self.fill("block.html.j2", kind=kind, item=item, section=section)
-        parts = -(-len(body.encode()) // MOST_PART)
-        if parts == 1 or not isinstance(item, Table | Picture):
-            yield Fragment(*names, body)
-            return
-        for part in item.in_parts(parts):
-            body = self.fill("block.html.j2", kind=kind, item=part, section=section)
-            yield Fragment(part.anchor, part.title, body)
 
 
 def _laid_out(page: str, made: _Fragments, root: str, most_bytes: float) -> dict[str, str]:

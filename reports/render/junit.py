@@ -49,7 +49,7 @@ def _case(test: Test) -> str:
 
 @lru_cache(maxsize=4096)
 def _suite(name: str) -> str:
-    """What a test case of a suite begins with."""
+    """Beginning of a test case of a suite."""
     return f"<testcase classname={_attribute(name)} name="
 
 

@@ -31,7 +31,7 @@ def openmetrics(samples: Iterable[Sample]) -> str:
 
 
 class _Families:
-    """What the library collects from."""
+    """Collector of families for the library."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self._families: dict[str, GaugeMetricFamily] = {}

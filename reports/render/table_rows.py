@@ -108,7 +108,7 @@ def _badge(text: str) -> str:
 
 
 def _badge_kind(text: str) -> str:
-    """Which colour a flag gets; the word itself always says what it is."""
+    """Class of a flag's colour; the word itself always says what it is."""
     if text.startswith((BEYOND_LIMIT, DISTURBED, OVERSUBSCRIBED, "n =")):
         return "warn"
     return "bad" if text.startswith(INVALID_ON_PURPOSE) else ""

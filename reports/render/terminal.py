@@ -53,7 +53,7 @@ def _words(part: Styled) -> str:
 
 
 def text(result: Result[Any]) -> str:
-    """What `show` prints, as plain text."""
+    """Plain text of what `show` prints."""
     out = Lines()
     show(result, out)
     return plain("\n".join(out.lines)) + "\n"
@@ -93,7 +93,7 @@ def show_answer(answer: Answer, out: Lines) -> None:
 
 
 def show_next(answer: Answer, out: Lines) -> None:
-    """What is not known, and what comes next."""
+    """Print what is not known, and what comes next."""
     if answer.unknown:
         out.line(("not known: ", "quiet"), answer.unknown, indent=2, hang=2)
     show_command(answer.command, out)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: I001  (one import a module, with all that it gives)
-"""What sections of a report are made of; those of checks outside the tree import this alone of us.
+"""Parts of the sections of a report; a section outside the tree imports this alone of us.
 
 A `report.py` beside such a check defines `SECTION = Section(pictures=(…), tables=(…))`. Each entry
 is a function of the run's `Analysis` that gives a `Picture`, a `Table`, or None:

@@ -23,12 +23,21 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
 from reports.notation.units import as_stated, bytes_text, fixed
 from reports.show.heat import draw_heat, height_of
-from reports.show.layout import EDGE, LABEL_PT, NAME_IN, TITLE_PT, Canvas, heading, settle, wrapped
+from reports.show.layout import (
+    EDGE,
+    LABEL_PT,
+    NAME_IN,
+    TITLE_PT,
+    heading,
+    settle,
+    text_width_in,
+    thin_ticks,
+    wrapped,
+)
 from reports.show.panel import (
     WIDTH_IN,
     Axis,
     Bars,
-    Box,
     Heat,
     Mark,
     Panel,
@@ -95,9 +104,8 @@ def svg_of(panel: Panel) -> str:
 
 def draw(figure: Figure, parts: Iterable[tuple[Figure | SubFigure, Panel]]) -> None:
     """Draw panels, each into the figure or a part of it, and give everything its final place."""
-    Canvas(figure)
     drawn = [(put(frame, panel), panel) for frame, panel in parts]
-    settle(figure, [axes for axes, _ in drawn])
+    settle(figure)
     for axes, panel in drawn:
         if panel.label:
             panel.label(axes)
@@ -120,8 +128,12 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
     for mark in panel.marks:
         _draw(mark, axes)
     series = [mark for mark in panel.marks if isinstance(mark, Series) and mark.name]
-    _set_axis(axes, "x", panel.x, width, sorted({x for mark in series for x in mark.x}))
-    _set_axis(axes, "y", panel.y, width)
+    room_in = width - 0.2 - _names_in(panel.y)
+    _set_axis(axes, "y", panel.y)
+    _set_axis(axes, "x", panel.x, sorted({x for mark in series for x in mark.x}))
+    axes.set_xlabel(_paragraphs(panel.x.title, max(room_in, NAME_IN)))
+    if heat is None:
+        thin_ticks(axes, room_in, named=isinstance(panel.x.ticks, Mapping))
     if not panel.frame:
         axes.spines[:].set_visible(False)
     if panel.title:
@@ -137,10 +149,19 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
     return axes
 
 
-def _set_axis(
-    axes: Axes, side: Side, asked: Axis, width_in: float, places: Sequence[float] = ()
-) -> None:
-    """Scale, ends, ticks and title of an axis; its marks are drawn already."""
+def _paragraphs(text: str, width_in: float) -> str:
+    """A text whose lines are broken where they are wider than this."""
+    return "\n".join(heading(line, LABEL_PT, width_in) for line in text.split("\n"))
+
+
+def _names_in(axis: Axis) -> float:
+    """The width of what stands beside a y axis, at most."""
+    names = axis.ticks.values() if isinstance(axis.ticks, Mapping) else ["10 000"]
+    return min(NAME_IN, max((text_width_in(name, LABEL_PT) for name in names), default=0.0))
+
+
+def _set_axis(axes: Axes, side: Side, asked: Axis, places: Sequence[float] = ()) -> None:
+    """Scale, ends and ticks of an axis; its marks are drawn already."""
     axis = axes.xaxis if side == "x" else axes.yaxis
     write = asked.text
     if asked.margin is not None:
@@ -172,9 +193,6 @@ def _set_axis(
     axes.set(**{f"{side}lim": (asked.low, asked.high)})
     if not asked.grid:
         axis.grid(visible=False)
-    if side == "x" and asked.title:
-        lines = [wrapped(line, LABEL_PT, 0.8 * width_in) for line in asked.title.split("\n")]
-        axes.set_xlabel("\n".join("\n".join(line) for line in lines))
 
 
 def _length(value: float) -> str:
@@ -201,13 +219,6 @@ def _draw(mark: Mark, axes: Axes) -> None:
             look |= {"edgecolor": mark.edge} if mark.edge else {}
             bars = axes.barh if mark.level else axes.bar
             bars(mark.at, mark.lengths, mark.thickness, mark.base, **look)
-        case Box():
-            look = {
-                part: {"color": mark.colour} for part in ("boxprops", "whiskerprops", "capprops")
-            }
-            look |= {"medianprops": {"color": INK, "linewidth": 1.6}, "orientation": "horizontal"}
-            look |= {"manage_ticks": False, "showfliers": False}
-            axes.boxplot(mark.values, positions=[mark.at], widths=0.55, **look)
 
 
 def _draw_series(mark: Series, axes: Axes) -> None:
@@ -238,13 +249,13 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         markerfacecolor=mark.face or look.colour,
         markeredgecolor=PAPER if filled else look.colour,
         markeredgewidth=0.6 if filled else 1.0,
-        gid=_HOVER if mark.told else None,
+        gid=_HOVER if mark.hovered else None,
     )
     if any(mark.hollow):  # over the filled ones
         x, y = ([*compress(places, mark.hollow)] for places in (mark.x, mark.y))
         how: Any = {"color": look.colour, "linestyle": "none", "markerfacecolor": PAPER}
         how |= {"marker": look.marker, "markersize": mark.size}
-        axes.plot(x, y, **how, gid=_HOVER if mark.told else None)
+        axes.plot(x, y, **how, gid=_HOVER if mark.hovered else None)
 
 
 def _draw_text(mark: Text, axes: Axes) -> None:
@@ -284,10 +295,10 @@ def _for_a_page(text: str, panel: Panel) -> str:
 
 
 def texts_of(panel: Panel) -> Iterator[list[str]]:
-    """What the markers of each series say under the pointer: environment, value, place."""
+    """Texts of the markers of each series under the pointer: environment, value, place."""
     named = panel.x.ticks if isinstance(panel.x.ticks, Mapping) else {}
     for mark in panel.marks:
-        if isinstance(mark, Series) and mark.told:
+        if isinstance(mark, Series) and mark.hovered:
             texts = list(mark.texts) or [
                 f"{mark.name}: {as_stated(y)} at {named.get(x) or as_stated(x)} ({panel.y.title})"
                 for x, y in zip(mark.x, mark.y, strict=True)

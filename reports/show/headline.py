@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page has beside sections: a check in a few rows, which are points spread over what was
+"""Parts of a page beside sections: a check in a few rows, which are points spread over what was
 measured; and what the fault shown on purpose, a reply before the wait, would claim."""
 
 from __future__ import annotations
@@ -11,17 +11,11 @@ from functools import lru_cache
 from reports.analysis.cells import ESTIMAND
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.load.loading import AtKey
-from reports.notation.units import (
-    bytes_text,
-    count_text,
-    counts_text,
-    percent,
-    readable_unit,
-    sentence_case,
-)
-from reports.show.lines import joined, line_rate, size_picture
+from reports.notation.units import count_text, counts_text, readable_unit, sentence_case
+from reports.show.lines import joined, size_picture
 from reports.show.panel import Picture
-from reports.show.rows import in_reading_order, message_bytes, row_label, side_by_side, value_cell
+from reports.show.rows import in_reading_order, row_label, side_by_side, value_cell
+from reports.show.section import side_by_side_table
 from reports.show.tables import Cell, Table, pivot, slug
 
 #: Rows of the table.
@@ -47,14 +41,14 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
         points.setdefault(label, []).append(row)
     chosen = _spread(analysis, points)
     means = {label: [row.summary.mean for row in points[label]] for label in chosen}
-    units = {label: readable_unit(rows[0].unit, found) for label, found in means.items()}
+    units = {label: readable_unit(rows[0].unit, values) for label, values in means.items()}
     alone = len({*units.values()}) == 1
 
-    def cell(found: list[Row]) -> Cell:
-        if not found:
+    def cell(line: list[Row]) -> Cell:
+        if not line:
             return Cell("–", title="no valid launch")
-        made = value_cell(found, units[row_label(analysis, found[0])], label=not alone)
-        return replace(made, href=f"#case-{slug(analysis.case(found[0]).id)}", badges=())
+        made = value_cell(line, units[row_label(analysis, line[0])], label=not alone)
+        return replace(made, href=f"#case-{slug(analysis.case(line[0]).id)}", badges=())
 
     shown = [row for label in chosen for row in points[label]]
     n = counts_text((row.summary.n for row in shown), "launch")
@@ -68,8 +62,7 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
         return Cell(row_label(analysis, row), badges=badges)
 
     left = len(points) - len(chosen)
-    note = f"Mean ± s of n = {n}; a value leads to"
-    note += " its raw output."
+    note = f"Mean ± s of n = {n}; a value leads to its raw output."
     compared = any(cell.check == check for cell in analysis.comparisons.overall)
     note += f" {ESTIMAND}" if compared else ""
     note += f" {count_text(left, 'further point')} below." if left else ""
@@ -93,8 +86,8 @@ def _spread(analysis: Analysis, points: dict[str, list[Row]]) -> list[str]:
         name = analysis.labels[case.check].name(case)
         curves.setdefault(" ".join([name, *words]), []).append(label)
     each = max(1, MOST_POINTS // len(curves))
-    found = [label for labels in curves.values() for label in _evenly(labels, each)]
-    return _evenly(found, MOST_POINTS)
+    ends = [label for labels in curves.values() for label in _evenly(labels, each)]
+    return _evenly(ends, MOST_POINTS)
 
 
 def _evenly(items: Sequence[str], most: int) -> list[str]:
@@ -108,45 +101,15 @@ def _evenly(items: Sequence[str], most: int) -> list[str]:
 
 def invalid_picture(analysis: Analysis) -> Picture | None:
     """The apparent bandwidth against message length, next to the link's rate."""
-    rows = [row for row in analysis.invalid if row.series.metric == "bandwidth"]
-    return size_picture(
-        analysis, rows, "picture-invalid", "Apparent bandwidth of replies sent before the wait"
-    )
+    title = "Apparent bandwidth of replies sent before the wait"
+    return size_picture(analysis, _apparent(analysis), "picture-invalid", title)
 
 
 def invalid_table(analysis: Analysis) -> Table | None:
-    """The greatest apparent bandwidth of each construct and environment against the link's rate."""
-    best: dict[tuple[str, str], Row] = {}
-    for row in analysis.invalid:
-        if row.series.metric == "bandwidth":
-            key = str(row.series.at_value("construct")), analysis.case(row).environment
-            if key not in best or row.summary.mean > best[key].summary.mean:
-                best[key] = row
-    rate = line_rate(analysis)
-    unit = readable_unit("bytes/s", (row.summary.mean for row in best.values()))
+    """The apparent bandwidth by all that varies, environments side by side."""
+    rows = _apparent(analysis)
+    return side_by_side_table(analysis, "invalid", "bandwidth", rows, of="Before the wait")
 
-    def environment(row: Row) -> Cell:
-        case = analysis.case(row)
-        return Cell(case.environment, environment=case.environment, href=f"#case-{slug(case.id)}")
 
-    return pivot(
-        [best[key] for key in sorted(best)],
-        [
-            ("construct", lambda row: str(row.series.at_value("construct"))),
-            ("environment", environment),
-        ],
-        [
-            ("n", lambda rows: str(rows[0].summary.n)),
-            ("message", lambda rows: bytes_text(message_bytes(rows[0]))),
-            (
-                f"greatest apparent bandwidth ± s, {unit.label}",
-                lambda rows: value_cell(rows, unit),
-            ),
-            (
-                "of the link's rate",
-                lambda rows: percent(rows[0].summary.mean / rate, 0) if rate else "not recorded",
-            ),
-        ],
-        anchor="table-invalid",
-        title="Greatest apparent bandwidth",
-    )
+def _apparent(analysis: Analysis) -> list[Row]:
+    return [row for row in analysis.invalid if row.series.metric == "bandwidth"]

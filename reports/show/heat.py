@@ -13,7 +13,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Rectangle
 
 from reports.notation.palette import BAD, INK, ON_BRIGHT, ON_DARK, PAPER
-from reports.show.layout import LABEL_PT, NAME_IN, text_width_in, wrapped
+from reports.show.layout import LABEL_PT, NAME_IN, heading, text_width_in, wrapped
 from reports.show.panel import WIDTH_IN, Heat, Place
 from reports.statistics.descriptive import Matrix
 
@@ -26,8 +26,6 @@ _BRIGHT = 0.55
 #: More rows or columns than these are named in steps, or have no edges between their cells.
 MOST_NAMES, MOST_EDGED = 48, 20
 _LINE_IN = 0.185
-#: Names that stand below their columns upright are broken where they are longer.
-_TURNED_IN = 1.3
 #: With more columns than these rows have narrower names.
 _MOST_WIDE, _NARROW_NAME_IN = 5, 1.25
 #: Height of the colour bar, and of all but the rows.
@@ -52,26 +50,19 @@ def _rows_in(heat: Heat) -> float:
 
 def _cell_in(heat: Heat) -> float:
     """The width of a cell."""
-    own_in = max(text_width_in(line, LABEL_PT) for name in _row_names(heat) for line in name)
-    return (WIDTH_IN - own_in) / len(heat.columns)
+    names_in = max(text_width_in(line, LABEL_PT) for name in _row_names(heat) for line in name)
+    return (WIDTH_IN - names_in) / len(heat.columns)
 
 
-def _column_names(heat: Heat) -> tuple[list[str], float]:
-    """The names below the columns; where they do not fit they are turned, and need so much more
-    height."""
-    columns, cell_in = list(heat.columns), _cell_in(heat)
-    widest = max(text_width_in(name, LABEL_PT) for name in columns)
-    if widest <= cell_in - 0.2 or not columns[0][:1].isalpha():
-        return columns, 0.0
-    parts = [wrapped(name, LABEL_PT, _TURNED_IN) for name in columns]
-    if widest > _TURNED_IN and max(map(len, parts)) * _LINE_IN < cell_in:
-        return ["\n".join(part) for part in parts], _TURNED_IN
-    return columns, widest
+def _turned_in(heat: Heat) -> float:
+    """The height that turned names of columns need; 0 where they fit side by side."""
+    widest = max(text_width_in(name, LABEL_PT) for name in heat.columns)
+    return widest if widest > _cell_in(heat) and heat.columns[0][:1].isalpha() else 0.0
 
 
 def height_of(heat: Heat) -> float:
     """The height of a panel that shows it, in inches."""
-    return _REST_IN + _rows_in(heat) + _column_names(heat)[1]
+    return _REST_IN + _rows_in(heat) + _turned_in(heat)
 
 
 def draw_heat(frame: Figure | SubFigure, heat: Heat) -> Axes:
@@ -82,9 +73,10 @@ def draw_heat(frame: Figure | SubFigure, heat: Heat) -> Axes:
     shades: dict[str, Any] = {"cmap": SHADES, "vmin": 0, "vmax": 1, "aspect": "auto"}
     axes.imshow(np.ma.masked_invalid(share), interpolation="none", **shades)
     axes.tick_params(labelcolor=INK)
+    axes.tick_params(axis="x", labelrotation=90 if _turned_in(heat) else 0)
     for axis, names, shown in (
         (axes.yaxis, heat.rows, ["\n".join(name) for name in _row_names(heat)]),
-        (axes.xaxis, heat.columns, _column_names(heat)[0]),
+        (axes.xaxis, heat.columns, heat.columns),
     ):
         step = -(-len(names) // MOST_NAMES)
         axis.set_ticks(range(0, len(names), step), shown[::step])
@@ -99,17 +91,17 @@ def draw_heat(frame: Figure | SubFigure, heat: Heat) -> Axes:
     bar.spines[:].set_visible(False)
     ticks = heat.scale.ticks
     bar.set_xticks(heat.scale.place(np.array(list(ticks))).tolist(), list(ticks.values()))
-    title = wrapped(f"{heat.scale.title}, brighter is better", LABEL_PT, 0.8 * WIDTH_IN)
-    bar.set(yticks=[], xlabel="\n".join(title))
+    title = heading(f"{heat.scale.title}, brighter is better", LABEL_PT, 0.8 * WIDTH_IN)
+    bar.set(yticks=[], xlabel=title)
     return axes
 
 
 def _fitting(texts: Mapping[Place, str], cell_in: float) -> tuple[float, Mapping[Place, str]]:
     """The size in which all texts fit into their cells, on two lines if they must; else none."""
     for broken in (texts, {place: text.replace(" ", "\n") for place, text in texts.items()}):
-        lines = {line for text in broken.values() for line in text.split("\n")}
+        longest = max((line for text in broken.values() for line in text.split("\n")), key=len)
         for size_pt in _TEXT_PT:
-            if all(text_width_in(line, size_pt) <= cell_in for line in lines):
+            if text_width_in(longest, size_pt) <= cell_in:
                 return size_pt, broken
     return _TEXT_PT[-1], {}
 
@@ -121,7 +113,7 @@ def _write_cells(axes: Axes, heat: Heat, share: Matrix) -> None:
     if not narrow:
         axes.hlines(np.arange(rows - 1) + 0.5, -0.5, columns - 0.5, color=PAPER, lw=1.4)
         axes.vlines(np.arange(columns - 1) + 0.5, -0.5, rows - 0.5, color=PAPER, lw=1.4)
-    size_pt, texts = _fitting(heat.texts, _cell_in(heat) - 0.06)
+    size_pt, texts = _fitting(heat.texts or {(0, 0): ""}, _cell_in(heat))
     look: Any = {"ha": "center", "va": "center", "fontsize": size_pt, "linespacing": 0.95}
     for (row, column), text in texts.items():
         own = share[row, column]

@@ -4,26 +4,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypeVar
-
-import numpy as np
 
 from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row
 from reports.load.loading import AtKey
 from reports.notation.labels import point_text, value_text
-from reports.notation.palette import BAD, QUIET, Look
+from reports.notation.palette import QUIET, Look
 from reports.notation.units import (
     ReadableUnit,
     as_stated,
-    bytes_text,
     readable_unit,
     sentence_case,
     significant,
-    times_text,
 )
 from reports.show.panel import Axis, Mark, Panel, Picture, Rule, Series, Text
 from reports.show.rows import environments, message_bytes
@@ -38,10 +34,6 @@ EFFORT = (
     *("sizes", "iterations", "warmup", "seed"),
     *("least_bytes", "greatest_bytes", "perturbation_bytes", "repeats", "suite_sizes"),
 )
-#: Environments above the line rate that a caption names.
-MOST_RINGED = 3
-#: What a caption says of bands on a logarithmic axis.
-LOG_BANDS = ", of the logarithms where the axis is logarithmic"
 #: What is written below an axis of message lengths.
 MESSAGE_LENGTH = "message length"
 #: More launch points than this in one panel are not drawn one by one; the caption says so.
@@ -52,7 +44,7 @@ MOST_LINE_POINTS = 250
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What one panel shows."""
+    """Rows of a panel, with its title."""
 
     title: str
     rows: list[Row]
@@ -68,13 +60,13 @@ def picture_of(
     caption: str,
     most: int = MOST_PANELS,
 ) -> Picture | None:
-    """One panel for each group, at most `most`; None without any."""
-    found = list(groups)
-    panels = [draw(item) for item in found[:most]]
+    """Picture with a panel for each group, at most `most`; None without any."""
+    every = list(groups)
+    panels = [draw(item) for item in every[:most]]
     if not panels:
         return None
-    if len(found) > most:
-        caption += f" The first {most} of {len(found)} panels; the tables have the others."
+    if len(every) > most:
+        caption += f" The first {most} of {len(every)} panels; the tables have the others."
     legend = environments(analysis, (name for panel in panels for name in panel.names))
     return Picture(anchor, title, caption, panels, legend)
 
@@ -123,16 +115,16 @@ def lines_picture(
     log_y: bool = False,
     from_zero: bool = False,
     line_rate: float | None = None,
+    most: int = MOST_PANELS,
 ) -> Picture | None:
-    """One panel for each of `curves`, its rows at their `place` on `axis`; None without any.
+    """Picture with a panel for each of `curves`, its rows at their `place` on `axis`, or None.
 
-    `log_y` is for times, else `from_zero`; `line_rate` in SI units is drawn across rates, and the
-    caption says what is above it.
+    `log_y` is for times, else `from_zero`; `line_rate` in SI units is drawn across rates.
     """
     means: dict[str, list[float]] = {}
     for row in (row for item in curves for row in item.rows):
         means.setdefault(row.unit, []).append(row.summary.mean)
-    units = {si: readable_unit(si, found) for si, found in means.items()}
+    units = {si: readable_unit(si, of_unit) for si, of_unit in means.items()}
     alone = len({item.rows[0].series.metric for item in curves}) == 1
 
     def panel(item: Curves) -> Panel:
@@ -142,84 +134,56 @@ def lines_picture(
         lines = lines_of(analysis, item.rows, place, unit, log=is_log)
         rate = line_rate if _over_network(analysis, first) else None
         heading = item.title if alone else joined(sentence_case(name), item.title)
-        low = 0.0 if from_zero and not is_log else None
         return Panel(
             heading,
-            [*lines, *_line_rate_marks(lines, rate, unit)],
+            [*lines, *_line_rate_marks(rate, unit)],
             f"{title}, {heading}: {ranges_text(lines, unit.label)}",
             axis,
             Axis(
                 joined(name, unit.label) if alone else unit.label,
                 scale="log" if is_log else "linear",
-                low=low,
+                low=0.0 if from_zero and not is_log else None,
             ),
             footer(analysis, item.rows),
         )
 
+    caption += _drawn(analysis, [item.rows for item in curves[:most]], line_rate)
     return picture_of(
-        analysis,
-        curves,
-        panel,
-        anchor=anchor,
-        title=title,
-        caption=caption + _drawn(analysis, curves, line_rate, log_y),
+        analysis, curves, panel, anchor=anchor, title=title, caption=caption, most=most
     )
 
 
-def _drawn(
-    analysis: Analysis, curves: Sequence[Curves], line_rate: float | None, log_y: bool
-) -> str:
-    """What of curves is drawn, and which values are above the line rate, in sentences."""
-    shown = [item.rows for item in curves[:MOST_PANELS]]
-    hidden = any(sum(row.summary.n for row in rows) > MOST_POINTS for rows in shown)
+def _drawn(analysis: Analysis, panels: Sequence[Sequence[Row]], line_rate: float | None) -> str:
+    """Sentences on the lines, bands and dots of panels."""
+    hidden = any(sum(row.summary.n for row in rows) > MOST_POINTS for rows in panels)
     dots = f"panels of over {MOST_POINTS} launches show no dots" * hidden or "dots: single launches"
-    is_log = log_y and any(row.unit == "s" for rows in shown for row in rows)
-    told = f" Lines: means; bands: ± s{LOG_BANDS * is_log}; {dots}."
-    told += _above_line_rate(analysis, [row for rows in shown for row in rows], line_rate)
-    if any(len(item.rows) > MOST_LINE_POINTS * len(analysis.looks) for item in curves):
-        told += f" Long lines are thinned to about {MOST_LINE_POINTS} points, evenly spaced."
-    return told
+    text = " Lines: means; bands: ± s, on a logarithmic axis no lower than the least launch;"
+    text += f" {dots}."
+    if line_rate and any(
+        row.summary.mean > line_rate and _over_network(analysis, row)
+        for rows in panels
+        for row in rows
+    ):
+        text += " What is above the line rate is no speed of the network: buffers on the way took"
+        text += " it, or both directions count."
+    if any(len(rows) > MOST_LINE_POINTS * len(analysis.looks) for rows in panels):
+        text += f" Long lines are thinned to about {MOST_LINE_POINTS} points, evenly spaced."
+    return text
 
 
 def _over_network(analysis: Analysis, row: Row) -> bool:
-    placed = analysis.case(row).params.get("placement")
-    return row.unit == "bytes/s" and placed != "within-node"
+    placement = analysis.case(row).params.get("placement")
+    return row.unit == "bytes/s" and placement != "within-node"
 
 
-def _line_rate_marks(
-    lines: Sequence[Series], rate_si: float | None, unit: ReadableUnit
-) -> Iterator[Mark]:
-    """The line rate across, with its name, and a ring round each mean above it; none without."""
+def _line_rate_marks(rate_si: float | None, unit: ReadableUnit) -> list[Mark]:
+    """The line rate across, with its name; none without."""
     if not rate_si:
-        return
+        return []
     rate = rate_si / unit.factor
-    yield Rule(rate, "y", width=1.1, dashes=(4, 3))
     name = f"line rate {as_stated(rate)} {unit.label}"
-    yield Text(name, 1, rate, QUIET, 8.5, shares="x", offset=(0, 3), right=True)
-    above = [(x, y) for line in lines for x, y in zip(line.x, line.y, strict=True) if y > rate]
-    if above:
-        xs, ys = zip(*above, strict=True)
-        yield Series(xs, ys, Look(BAD, "o", ()), width=0, size=9, face="none")
-
-
-def _above_line_rate(analysis: Analysis, rows: Sequence[Row], rate: float | None) -> str:
-    """Which environments seem faster than the line, in a sentence; nothing where none does."""
-    greatest: dict[str, Row] = {}
-    for row in rows if rate else ():
-        name = analysis.case(row).environment
-        if _over_network(analysis, row) and row.summary.mean > (rate or 0):
-            greatest[name] = max(row, greatest.get(name, row), key=lambda one: one.summary.mean)
-    if not rate or not greatest:
-        return ""
-    told = [
-        f"{name} {times_text(row.summary.mean / rate)} it at {bytes_text(message_bytes(row))}"
-        for name, row in sorted(greatest.items(), key=lambda item: -item[1].summary.mean)
-    ]
-    more = f" and {len(told) - MOST_RINGED} more" if len(told) > MOST_RINGED else ""
-    return (
-        f" Ringed, above the line rate: {', '.join(told[:MOST_RINGED])}{more}. More than the line"
-        " carries is no speed of the network: buffers on the way took it, or both directions count."
-    )
+    text = Text(name, 1, rate, QUIET, 8.5, shares="x", offset=(0, 3), right=True)
+    return [Rule(rate, "y", width=1.1, dashes=(4, 3)), text]
 
 
 def grouped(
@@ -252,20 +216,25 @@ def grouped(
         ranks = 0 if "p" in without else math.prod(grid_of(params))
         return ranks, n if isinstance(n, int | float) and "n" not in without else 0
 
-    for title, found in groups.items():
-        if place is None:
-            break
-        kept: dict[tuple[str, float], Row] = {}
-        for row in found:
-            at = analysis.case(row).environment, place(row)
-            if at not in kept or iterations(analysis, kept[at]) < iterations(analysis, row):
-                kept[at] = row
-        groups[title] = list(kept.values())
-    return sorted((Curves(title or "all cases", rows) for title, rows in groups.items()), key=size)
+    every = (
+        Curves(title or "all cases", _longest(analysis, members, place) if place else members)
+        for title, members in groups.items()
+    )
+    return sorted(every, key=size)
+
+
+def _longest(analysis: Analysis, rows: Iterable[Row], place: Callable[[Row], float]) -> list[Row]:
+    """Of the rows of an environment at a place that of most iterations."""
+    kept: dict[tuple[str, float], Row] = {}
+    for row in rows:
+        at = analysis.case(row).environment, place(row)
+        if at not in kept or iterations(analysis, kept[at]) < iterations(analysis, row):
+            kept[at] = row
+    return list(kept.values())
 
 
 def iterations(analysis: Analysis, row: Row) -> int:
-    """How often a launch took the value; 0 where its case does not say."""
+    """Number of times that a launch took the value; 0 where its case does not say."""
     params = analysis.case(row).params
     return int(params.get("iterations") or params.get("repeats") or 0)
 
@@ -283,16 +252,15 @@ def lines_of(
     by_environment: dict[str, list[Row]] = {}
     for row in rows:
         by_environment.setdefault(analysis.case(row).environment, []).append(row)
-    kept: dict[str, list[Row]] = {}
+    kept: dict[str, list[tuple[float, Row]]] = {}
     for name in environments(analysis, by_environment):
-        found = sorted(by_environment[name], key=x)
-        kept[name] = found[:: -(-len(found) // MOST_LINE_POINTS)]
-    few = sum(row.summary.n for found in kept.values() for row in found) <= MOST_POINTS
+        ordered = sorted(by_environment[name], key=x)
+        thinned = ordered[:: -(-len(ordered) // MOST_LINE_POINTS)]
+        kept[name] = [(x(row), row) for row in thinned]
+    few = sum(row.summary.n for placed in kept.values() for _, row in placed) <= MOST_POINTS
     return [
-        line_of(
-            analysis.looks[name], name, [(x(row), row) for row in found], unit, log=log, points=few
-        )
-        for name, found in kept.items()
+        line_of(analysis.looks[name], name, placed, unit, log=log, points=few)
+        for name, placed in kept.items()
     ]
 
 
@@ -308,11 +276,10 @@ def line_of(
     """The line of an environment's rows at their places."""
     low, high = [], []
     for _, row in rows:
-        values, mean = row.series.values / unit.factor, row.summary.mean / unit.factor
-        s = (row.summary.stddev or 0.0) / unit.factor
-        ends = log_band(values.tolist(), mean) if log else (mean - s, mean + s)
-        low.append(ends[0])
-        high.append(ends[1])
+        summary, s = row.summary, row.summary.stddev or 0.0
+        # A logarithmic axis has no place for what is below 0.
+        low.append(max(summary.mean - s, summary.least if log else -math.inf) / unit.factor)
+        high.append((summary.mean + s) / unit.factor)
     dots = rows if points else ()
     return Series(
         [place for place, _ in rows],
@@ -324,18 +291,6 @@ def line_of(
         [(place, v / unit.factor) for place, row in dots for v in row.series.values.tolist()],
         hollow=[shares_cores(row.flags) for _, row in rows],
     )
-
-
-def log_band(values: Sequence[float], centre: float) -> tuple[float, float]:
-    """exp(mean ± s) of the logarithms of the values above 0, within these, widened to hold
-    `centre`: ends that a logarithmic axis has, where those of ± s may lie below 0."""
-    logs = np.log([value for value in values if value > 0])
-    if len(logs) < 2:
-        return centre, centre
-    low, high = np.exp(
-        np.clip(logs.mean() + logs.std(ddof=1) * np.array([-1, 1]), logs.min(), logs.max())
-    )
-    return min(centre, float(low)), max(centre, float(high))
 
 
 def ranges_text(lines: Iterable[Series], unit: str) -> str:
@@ -357,7 +312,7 @@ def footer(analysis: Analysis, rows: Iterable[Row]) -> str:
 
 
 def counted_footer(analysis: Analysis, launches: Sequence[int]) -> str:
-    """The same for counts of launches."""
+    """Footer of counts of launches."""
     run = analysis.run
     least, most = min(launches, default=0), max(launches, default=0)
     n = f"{least}" if least == most else f"{least}–{most}"

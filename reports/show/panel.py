@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 #: Size of a panel in inches; a wide one has twice the width.
 WIDTH_IN, HEIGHT_IN = 4.3, 3.2
-#: What the anchors of pictures with panels of double width begin with.
+#: Beginning of the anchors of pictures with panels of double width.
 WIDE_ANCHOR = "wide"
-#: What hollow markers are, for legends.
+#: Text of hollow markers in legends.
 HOLLOW = "hollow: busy ranks shared a core"
 #: Look of reference lines.
 GREY = Look(QUIET, "", ())
@@ -32,7 +32,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis of a panel.
+    """Axis of a panel.
 
     `low`, `high`: its ends, None where the marks decide; low above high turns it round. `ticks`:
     places, or places with their texts; texts on a y axis name its rows. `counts`: ticks at the
@@ -87,8 +87,8 @@ class Series:
     hollow: Sequence[bool] = ()
 
     @property
-    def told(self) -> bool:
-        """Whether its markers tell something under the pointer; a line without any has none."""
+    def hovered(self) -> bool:
+        """True where its markers have texts under the pointer; a line without any has none."""
         return bool(self.look.marker and (self.name or self.texts))
 
 
@@ -137,15 +137,6 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A level box plot of values at a height: quartiles, median, whiskers within 1.5 boxes."""
-
-    values: Sequence[float]
-    at: float
-    colour: str
-
-
-@dataclass(frozen=True, slots=True)
 class Scale:
     """A colour bar from `dark` (bad) to `bright` (good): its title, its ticks with their texts."""
 
@@ -156,12 +147,11 @@ class Scale:
     log: bool = False
 
     def place(self, values: Matrix) -> Matrix:
-        """Where values are on it, 0 to 1; what is beyond its ends is at them."""
-        ends, found = np.array([self.dark, self.bright]), values
+        """Places of values on it, 0 to 1; what is beyond its ends is at them."""
+        scaled = np.log if self.log else np.asarray
+        dark, bright = scaled(np.array([self.dark, self.bright]))
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.log:
-                ends, found = np.log(ends), np.log(found)
-            share = (found - ends[0]) / (ends[1] - ends[0])
+            share = (scaled(values) - dark) / (bright - dark)
         return np.asarray(np.clip(share, 0.0, 1.0), dtype=np.float64)
 
 
@@ -199,7 +189,7 @@ def rows_above(names: Sequence[str], bold: str = "") -> list[Text]:
     ]
 
 
-Mark = Series | Rule | Text | Bars | Box | Heat
+Mark = Series | Rule | Text | Bars | Heat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,7 +214,7 @@ class Panel:
 
     @property
     def names(self) -> set[str]:
-        """What the marks are of, such as environments."""
+        """Names of the marks, such as environments."""
         return {mark.name for mark in self.marks if isinstance(mark, Series | Bars)}
 
 
@@ -251,18 +241,5 @@ class Picture:
 
     @property
     def footers(self) -> list[str]:
-        """What the panels rest on, each once; a single one is printed below all panels."""
+        """Footers of the panels, each once; a single one is printed below all panels."""
         return list(dict.fromkeys(panel.footer for panel in self.panels if panel.footer))
-
-    def in_parts(self, most: int) -> list[Picture]:
-        """The same panels in at most so many pictures, named by them."""
-        size = -(-len(self.panels) // most)
-        return [
-            replace(
-                self,
-                anchor=f"{self.anchor}-{first + 1}" if first else self.anchor,
-                title=f"{self.title}, from panel {first + 1}" if first else self.title,
-                panels=self.panels[first : first + size],
-            )
-            for first in range(0, len(self.panels), size)
-        ]

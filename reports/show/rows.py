@@ -10,17 +10,8 @@ from heapq import nsmallest
 from records.axes import axis_of
 from records.flags import BEYOND_LIMIT
 from reports.analysis.run import Analysis, Row, flags_of
+from reports.notation import units
 from reports.notation.labels import point_text
-from reports.notation.units import (
-    ReadableUnit,
-    decimals,
-    fixed,
-    level_text,
-    percent,
-    readable_unit,
-    sentence_case,
-    si_text,
-)
 from reports.notation.values import PLAIN, between, summary_text, with_range, with_spread
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, Value, across, pivot, slug
 from reports.statistics.descriptive import Interval
@@ -67,7 +58,9 @@ def side_by_side(
     )
 
 
-def value_cell(rows: Sequence[Row], unit: ReadableUnit = PLAIN, *, label: bool = False) -> Cell:
+def value_cell(
+    rows: Sequence[Row], unit: units.ReadableUnit = PLAIN, *, label: bool = False
+) -> Cell:
     """Mean ± s of the first row, with the unit if `label`; the title has the rest."""
     if not rows:
         return Cell("–", title="no valid launch")
@@ -79,7 +72,7 @@ def value_cell(rows: Sequence[Row], unit: ReadableUnit = PLAIN, *, label: bool =
 
 
 def range_cell(
-    values: Iterable[float], unit: ReadableUnit = PLAIN, badges: tuple[str, ...] = ()
+    values: Iterable[float], unit: units.ReadableUnit = PLAIN, badges: tuple[str, ...] = ()
 ) -> Cell:
     """Median (least … greatest) of launches; the title tells n."""
     found = list(values)
@@ -88,15 +81,17 @@ def range_cell(
     return Cell(with_range(found, unit), title=f"median of n = {len(found)}", badges=badges)
 
 
-def interval_cell(interval: Interval | None, unit: ReadableUnit, places: int, si: str) -> Cell:
+def interval_cell(
+    interval: Interval | None, unit: units.ReadableUnit, places: int, si: str
+) -> Cell:
     """ "low … high"; the title has level, method and SI values."""
     if interval is None:
         return Cell("–", title="needs more launches: the mean's 2, the median's 6")
     low, high = interval.low, interval.high
-    ends = between(low, high, si_text)
+    ends = between(low, high, units.si_text)
     return Cell(
         between(low / unit.factor, high / unit.factor, places),
-        title=f"{level_text(interval.level)} by {interval.method}: {ends} {si}",
+        title=f"{units.level_text(interval.level)} by {interval.method}: {ends} {si}",
     )
 
 
@@ -166,21 +161,21 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     rows = in_reading_order(analysis, found, MOST_ROWS)
     defined = analysis.register.metrics[metric]
     si = defined.unit
-    unit = readable_unit(si, (row.summary.mean for row in rows))
+    unit = units.readable_unit(si, (row.summary.mean for row in rows))
 
     def statistics(line: list[Row]) -> list[Cell]:
         summary, case = line[0].summary, analysis.case(line[0])
-        places = decimals(summary.mean / unit.factor, (summary.stddev or 0) / unit.factor)
+        places = units.decimals(summary.mean / unit.factor, (summary.stddev or 0) / unit.factor)
 
         def number(value: float | None) -> Cell:
-            text = fixed(None if value is None else value / unit.factor, places)
-            return Cell(text, title="" if value is None else f"{si_text(value)} {si}")
+            text = units.fixed(None if value is None else value / unit.factor, places)
+            return Cell(text, title="" if value is None else f"{units.si_text(value)} {si}")
 
         return [
             Cell(f"{summary.n} of {analysis.run.asked[case.environment, case.check]}"),
             number(summary.mean),
             number(summary.stddev),
-            Cell(percent(summary.cv, 2)),
+            Cell(units.percent(summary.cv, 2)),
             interval_cell(summary.mean_interval, unit, places, si),
             number(summary.median),
             interval_cell(summary.median_interval, unit, places, si),
@@ -201,7 +196,7 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
         ],
         [(STATISTICS, statistics)],
         anchor=f"table-{slug(check)}-{slug(metric)}",
-        title=sentence_case(title),
+        title=units.sentence_case(title),
         note=defined.definition + ".",
         group=1,
         total=len(found),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report shows of one check; for checks that bring none each metric against each axis.
+"""Section of a check in a report; for checks that bring none each metric against its axes.
 
 What varies is a coordinate of the points or a parameter of the cases; where it is a number
 throughout it is an axis.
@@ -11,17 +11,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from records.axes import MESSAGE_BYTES, axis_of
+from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.labels import point_text
-from reports.notation.units import count_text, mean_words, readable_unit, sentence_case
-from reports.show.lines import EFFORT, MESSAGE_LENGTH, grouped, joined, line_rate, lines_picture
-from reports.show.panel import Axis, Picture
+from reports.notation.palette import Look
+from reports.notation.units import (
+    count_text,
+    mean_words,
+    readable_unit,
+    sentence_case,
+    significant,
+)
+from reports.show import lines
+from reports.show.panel import Axis, Mark, Panel, Picture, Series, rows_axis
 from reports.show.rows import in_reading_order, measured_in, metric_table, side_by_side, value_cell
-from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
+from reports.show.tables import MOST_ROWS, Cell, Column, Lead, Table, pivot, slug
 
 #: Pictures of one section; what is beyond stands in the tables.
-MOST_PICTURES = 12
+MOST_PICTURES = 3
+#: Panels of the picture of every launch.
+MOST_LAUNCHES_PANELS = 4
 #: Names of environments of more letters than this do not stand side by side below a picture.
 MOST_TICK_LETTERS = 30
 #: An axis of positive values over more than this ratio is logarithmic, as is one of sizes.
@@ -53,11 +65,12 @@ def generic_section(analysis: Analysis, check: str) -> Section:
     """Pictures and tables of every measured metric of a check."""
     metrics = analysis.register.metrics
     names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
-    drawn = [
-        (name, axis)
-        for name in names
-        for axis in axes_of(analysis, analysis.rows_of(check, name)) or [None]
-    ]
+    axes = {name: axes_of(analysis, analysis.rows_of(check, name)) or [None] for name in names}
+    # The first axis of every metric comes before the second of any.
+    drawn = sorted(
+        ((name, axis) for name in names for axis in axes[name]),
+        key=lambda item: axes[item[0]].index(item[1]),
+    )
     left = count_text(len(drawn) - MOST_PICTURES, "further picture")
     note = f" {left} left out: the tables have all." if len(drawn) > MOST_PICTURES else ""
     return Section(
@@ -70,12 +83,12 @@ def generic_section(analysis: Analysis, check: str) -> Section:
 
 
 def varying(analysis: Analysis, rows: Sequence[Row]) -> dict[str, list[object]]:
-    """What varies over the rows, of the points and then of the cases, with each row's value."""
+    """Coordinates of points, then parameters of cases that vary, with the value of each row."""
     names = dict.fromkeys(name for row in rows for name, _ in row.series.at)
     for check in {analysis.case(row).check for row in rows}:
         names |= dict.fromkeys(analysis.labels[check].varying)
-    found = {name: [_value(analysis, row, name) for row in rows] for name in names}
-    return {name: values for name, values in found.items() if len(set(map(repr, values))) > 1}
+    every = {name: [_value(analysis, row, name) for row in rows] for name in names}
+    return {name: values for name, values in every.items() if len(set(map(repr, values))) > 1}
 
 
 def _value(analysis: Analysis, row: Row, name: str) -> object:
@@ -84,10 +97,10 @@ def _value(analysis: Analysis, row: Row, name: str) -> object:
 
 
 def axes_of(analysis: Analysis, rows: Sequence[Row]) -> list[str | None]:
-    """What varies and is a number in every row; of those that vary in step the first."""
+    """Names that vary and are numbers in every row; of those that vary in step the first."""
     axes: dict[str | None, list[object]] = {}
     for name, values in varying(analysis, rows).items():
-        in_step = (_follows(values, one) and _follows(one, values) for one in axes.values())
+        in_step = (_follows(values, own) and _follows(own, values) for own in axes.values())
         if _are_numbers(values) and not any(in_step):
             axes[name] = values
     return list(axes)
@@ -98,7 +111,7 @@ def _are_numbers(values: Sequence[object]) -> bool:
 
 
 def _follows(values: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether `other` alone determines `values`."""
+    """True where `other` alone determines `values`."""
     pairs = {(repr(a), repr(b)) for a, b in zip(other, values, strict=True)}
     return len(pairs) == len({first for first, _ in pairs})
 
@@ -116,9 +129,9 @@ def metric_picture(
     x, without, place = _x_axis(analysis, rows, axis)
     size, is_time = x.scale == "bytes", rows[0].unit == "s"
     log_y = x.scale != "linear" and is_time and all(row.summary.least > 0 for row in rows)
-    return lines_picture(
+    return lines.lines_picture(
         analysis,
-        grouped(analysis, rows, without, place if size else None),
+        lines.grouped(analysis, rows, without, place if size else None),
         place,
         x,
         anchor=f"picture-{slug(check)}-{slug(metric)}-{slug(axis or 'environment')}",
@@ -126,7 +139,7 @@ def metric_picture(
         caption="One panel for each combination of what else varies." + note,
         log_y=log_y,
         from_zero=not log_y and all(row.summary.least >= 0 for row in rows),
-        line_rate=line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
+        line_rate=lines.line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
     )
 
 
@@ -135,29 +148,34 @@ def _x_axis(
 ) -> tuple[Axis, list[str], Callable[[Row], float]]:
     """The x axis of a picture, what one curve goes over, and where a row is on it."""
     if axis is None:
-        names = measured_in(analysis, rows)
-        fit = sum(map(len, names)) <= MOST_TICK_LETTERS
-        ticks = {float(place): name if fit else "" for place, name in enumerate(names)}
-        places = {name: float(place) for place, name in enumerate(names)}
+        places = {name: float(n) for n, name in enumerate(measured_in(analysis, rows))}
+        fit = sum(map(len, places)) <= MOST_TICK_LETTERS
+        ticks = {place: name if fit else "" for name, place in places.items()}
         x = Axis("environment", ticks=ticks)
         return x, [], lambda row: places[analysis.case(row).environment]
-    found = varying(analysis, rows)
-    without = [name for name, values in found.items() if _follows(values, found[axis])]
-    values = sorted({float(str(value)) for value in found[axis]})
-    title = MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
+    names = varying(analysis, rows)
+    without = [name for name, values in names.items() if _follows(values, names[axis])]
+    values = sorted({float(str(value)) for value in names[axis]})
+    title = lines.MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
     wide = values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO
     x = Axis(title, scale="log" if wide else "linear", counts=True)
     if axis_of(axis).unit == "bytes":
         x = Axis(title, scale="bytes")
-        without += EFFORT
+        without += lines.EFFORT
     return x, without, lambda row: float(str(_value(analysis, row, axis)))
 
 
 def side_by_side_table(
-    analysis: Analysis, check: str, metric: str, found: Sequence[Row] | None = None, of: str = ""
+    analysis: Analysis,
+    check: str,
+    metric: str,
+    some: Sequence[Row] | None = None,
+    *,
+    of: str = "",
+    most: int = MOST_ROWS,
 ) -> Table | None:
-    """A metric by all that varies, a column an environment; of these rows, named `of`, or all."""
-    rows = in_reading_order(analysis, analysis.rows_of(check, metric) if found is None else found)
+    """A metric by all that varies, a column an environment; of `some` rows, named `of`, or all."""
+    rows = in_reading_order(analysis, analysis.rows_of(check, metric) if some is None else some)
     if not rows:
         return None
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
@@ -176,9 +194,9 @@ def side_by_side_table(
             badges = (f"n = {rows[0].summary.n}", *badges)
         return replace(value_cell(rows, unit), badges=badges)
 
-    title = f"{joined(analysis.register.metric_title(metric), unit.label)}: "
+    title = f"{lines.joined(analysis.register.metric_title(metric), unit.label)}: "
     title += f"{mean_words(rows[0].unit)} ± s"
-    title = joined(of, sentence_case(title))
+    title = lines.joined(of, sentence_case(title))
     return pivot(
         rows,
         [lead(*item) for item in varying(analysis, rows).items()] or [("check", lambda _: check)],
@@ -187,4 +205,51 @@ def side_by_side_table(
         title=title,
         note=f"Over n = {blocks} launches unless a cell says otherwise; intervals, medians and"
         " extremes stand in the tables below.",
+        most=most,
+    )
+
+
+def launches_picture(analysis: Analysis, check: str) -> Picture | None:
+    """Every launch of a check as a dot, a panel a case. None where no case was launched twice."""
+    described = analysis.register.checks.get(check)
+    rows = analysis.rows_of(check, described.shown) if described and described.shown else []
+    if max((row.summary.n for row in rows), default=0) < 2:
+        return None
+    return lines.picture_of(
+        analysis,
+        lines.grouped(analysis, rows),
+        lambda item: _launches_panel(analysis, item),
+        anchor=f"picture-{check}-launches",
+        title=f"Every launch: {analysis.register.metric_title(rows[0].series.metric)}",
+        caption="Dots: launches; a bar at the median.",
+        most=MOST_LAUNCHES_PANELS,
+    )
+
+
+def _launches_panel(analysis: Analysis, item: lines.Curves) -> Panel:
+    unit = readable_unit(item.rows[0].unit, [row.summary.median for row in item.rows])
+    by_name = {analysis.case(row).environment: row for row in item.rows}
+    names = measured_in(analysis, item.rows)
+    marks: list[Mark] = []
+    alt = []
+    for place, name in enumerate(names):
+        row, look = by_name[name], analysis.looks[name]
+        values, hollow = row.series.values / unit.factor, [shares_cores(row.flags)] * row.summary.n
+        heights = place + np.resize([0.0, 0.13, -0.13, 0.06, -0.06], len(values))
+        dots = Series(values.tolist(), heights.tolist(), look, width=0, size=4, alpha=0.55)
+        median = row.summary.median / unit.factor
+        bar = Series([median], [place], Look(look.colour, "|", ()), width=0, size=18)
+        marks += [replace(dots, hollow=hollow), bar]
+        ends = f"{significant(values.min())} to {significant(values.max())}"
+        alt.append(f"{name} {ends}, median {significant(median)}")
+    metric = analysis.register.metrics[item.rows[0].series.metric]
+    title = analysis.register.metric_title(metric.name)
+    return Panel(
+        item.title,
+        marks,
+        f"{item.title}: {'; '.join(alt)} {unit.label}",
+        Axis(lines.joined(title, unit.label, f"{metric.better} is better")),
+        rows_axis(names),
+        lines.footer(analysis, item.rows),
+        0.95 + 0.4 * len(names),
     )

@@ -71,26 +71,6 @@ class Table:
         """Rows not shown."""
         return max(0, self.total - len(self.rows))
 
-    def in_parts(self, most: int) -> list[Table]:
-        """The same rows in at most so many tables, named by them."""
-        size = -(-len(self.rows) // most)
-        parts = []
-        for first in range(0, len(self.rows), size):
-            rows = [[replace(self.rows[first][0], quiet=False), *self.rows[first][1:]]]
-            rows += self.rows[first + 1 : first + size]
-            last = first + len(rows)
-            parts.append(
-                replace(
-                    self,
-                    anchor=f"{self.anchor}-{first + 1}" if first else self.anchor,
-                    title=f"{self.title}, rows {first + 1} to {last}",
-                    rows=rows,
-                    total=len(rows) + (self.omitted if last == len(self.rows) else 0),
-                    groups=frozenset(row - first for row in self.groups if first <= row < last),
-                )
-            )
-        return parts
-
 
 Heading = Column | str
 #: What makes a row's cell, or several cells, below a heading or several.
@@ -193,7 +173,8 @@ def table_of(
     """
     if not (every := list(rows)):
         return None
-    columns = _described(type(every[0]))
+    struct: type = type(every[0])
+    columns = _described(struct)
     chosen = [(name, columns[name]) for name in names or columns]
     cells = [
         [_shown(getattr(row, name), row, column["show"]) for name, column in chosen]

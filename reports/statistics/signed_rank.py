@@ -3,14 +3,12 @@
 
 For each block d = ln(A/B). Rows of a matrix are cells, columns are blocks.
 
-`scipy.stats` takes longer to import than these tests take, its exact p of `wilcoxon` does not hold
-with ties, and it has no Holm.
+SciPy's exact p of `wilcoxon` does not hold with ties, and it has no Holm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 
@@ -154,21 +152,14 @@ def tied_p(difference: NDArray[np.float64]) -> float:
     nonzero = difference[difference != 0]
     if nonzero.size == 0:
         return 1.0
-    if nonzero.size > EXACT_UP_TO:
-        from scipy import stats  # slow: SciPy, rarely needed
+    from scipy import stats  # slow: SciPy, rarely needed
 
+    if nonzero.size > EXACT_UP_TO:
         return float(stats.wilcoxon(nonzero, correction=True, method="asymptotic").pvalue)
-    doubled = np.rint(2 * mid_ranks(np.abs(nonzero))).astype(int)
+    doubled = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(int)
     positive = int(doubled[nonzero > 0].sum())
     smaller = min(positive, int(doubled.sum()) - positive)
     return min(1.0, 2 * float(null_cdf(tuple(sorted(doubled.tolist())))[smaller]))
-
-
-def mid_ranks(values: Matrix) -> Matrix:
-    """Ranks along the last axis, 1 = least; equal values share the mean of their ranks."""
-    others, own = values[..., np.newaxis, :], values[..., :, np.newaxis]
-    ranks: Matrix = (others < own).sum(axis=-1) + ((others == own).sum(axis=-1) + 1) / 2
-    return ranks
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -184,27 +175,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
-@dataclass(frozen=True, slots=True)
-class Friedman:
-    """χ² with columns − 1 degrees of freedom, and its p."""
+def friedman_p(costs: Matrix) -> float | None:
+    """p that no row (environment) differs, by ranks within columns (blocks); ties by mid-ranks.
 
-    statistic: float
-    p: float
-
-
-def friedman(values: Matrix) -> Friedman | None:
-    """Whether any column (environment) differs, by ranks within rows (blocks); ties by mid-ranks.
-
-    χ² = (k−1)·n²·Σ_j(mean rank_j − (k+1)/2)² / Σ_ij(r_ij − (k+1)/2)², which is right with ties too
-    [Friedman 1937; Conover 1999, §5.8]. Assumes independent rows. Least: 3 columns, 3 rows; None
-    below, and p = 1 where every row is tied throughout.
+    Assumes independent blocks [Friedman 1937]. Least: 3 rows, 3 columns; None below, and p = 1
+    where every column is tied throughout.
     """
-    rows, columns = values.shape
-    if rows < 3 or columns < 3:
+    if min(costs.shape) < 3:
         return None
-    ranks = mid_ranks(values)
-    means = ranks.mean(axis=0)
-    centre = (columns + 1) / 2
-    spread = float(((ranks - centre) ** 2).sum()) / (columns - 1)
-    statistic = rows**2 * float(((means - centre) ** 2).sum()) / spread if spread > 0 else 0.0
-    return Friedman(statistic, float(special.chdtrc(columns - 1, statistic)))
+    if (costs == costs[0]).all():
+        return 1.0
+    from scipy import stats  # slow: SciPy
+
+    return float(stats.friedmanchisquare(*costs).pvalue)

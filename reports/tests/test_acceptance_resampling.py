@@ -3,16 +3,44 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
 import pytest
 
 from assay.criteria.loading import criteria_from_text, load_criteria
-from bench.resampling import names
+from bench.judging import CriterionEvidence, judge_acceptance
+from records.criteria import Criteria
 from reports.load.loading import load_run
 from reports.verdicts.acceptance.values import gather
 
 from . import acceptance_runs as runs
 
 pytestmark = pytest.mark.numerical
+
+
+def resampled(evidence: CriterionEvidence, seed: int) -> CriterionEvidence:
+    """The evidence with its blocks drawn anew, renumbered 1, 2, …; launches stay as they are."""
+    blocks = sorted({int(b) for values in evidence.values for b in values.blocks})
+    drawn = np.random.default_rng(seed).choice(blocks, len(blocks))
+    found = []
+    for values in evidence.values:
+        known = values.by_block()
+        anew = {place: known[int(b)] for place, b in enumerate(drawn, start=1) if int(b) in known}
+        places, numbers = np.array(list(anew), dtype=np.int64), np.array(list(anew.values()))
+        found.append(replace(values, blocks=places, values=numbers.astype(np.float64)))
+    return replace(evidence, values=found)
+
+
+def names(evidence: CriterionEvidence, criteria: Criteria, times: int) -> Counter[str]:
+    """How many resamples name each node or link."""
+    found: Counter[str] = Counter()
+    for seed in range(1, times + 1):
+        result = judge_acceptance(criteria, resampled(evidence, seed), date(2026, 1, 1), 0)
+        found.update(finding.title for finding in result.named)
+    return found
 
 
 @pytest.mark.parametrize("noise", [0.001, 0.01, 0.03])

@@ -19,6 +19,9 @@ from pypdf import PdfReader
 from assay.criteria.loading import criteria_from_text
 from assay.documents.report import build_report
 from bench.simulated.nights import Event, normal, simulate
+from plugins.papers.definition import load_study
+from plugins.papers.document import make_document
+from plugins.papers.result import paper_result
 from records.history.model import NightValues
 from records.history.store import Store
 from reports.render import html
@@ -32,9 +35,6 @@ from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.result import night_result
-from reports.verdicts.papers.definition import load_study
-from reports.verdicts.papers.document import make_document
-from reports.verdicts.papers.result import paper_result
 
 needs_browser = pytest.mark.skipif(
     find_browser() is None, reason="no Chromium: apt-get install chromium"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the report shows of collective operations and of interference."""
+"""What the report shows of collective operations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from assay.documents.report import build_report
 from reports.analysis.run import analyse
-from reports.checks import interference
 from reports.checks.collectives import tables as collectives
 from reports.load.loading import load_run
 from reports.notation.units import significant
@@ -37,24 +36,10 @@ def _collectives(item, rng, drift):
     return metrics
 
 
-COSTS = [("compute_slowdown", 1.25, {"counting": "endpoint"}), ("overlap", 0.0, {})]
-COSTS += [("availability", 0.5, {}), ("exchange_time", 1e-5, {})]
-COSTS += [("stream_rate", 1e8, {"neighbours": "resting"})]
-
-
-def _interference(item, rng, drift):
-    return [
-        synthetic.metric(name, value, message_bytes=size, **at)
-        for size in SIZES
-        for name, value, at in COSTS
-    ]
-
-
 @pytest.fixture(scope="module", autouse=True)
 def metrics():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(synthetic.METRICS, "collectives", _collectives)
-        patch.setitem(synthetic.METRICS, "interference", _interference)
         yield
 
 
@@ -67,7 +52,6 @@ def cases_of(name, operations, counts):
 def run(tmp_path_factory):
     operations = ["barrier", "broadcast", "total_exchange", "allreduce"]
     cases = [case for name in SPEED for case in cases_of(name, operations, COUNTS)]
-    cases += [synthetic.case("interference", name, {"ranks": 2}, 2) for name in SPEED]
     return synthetic.write_run(tmp_path_factory.mktemp("runs") / "run", cases, blocks=3)
 
 
@@ -88,14 +72,6 @@ def test_expressions_have_a_column_an_environment(analysis):
     assert " p + " in rows["total exchange"][0]
 
 
-def test_the_choice_of_each_law_is_shown(analysis):
-    rows = texts(collectives.choices(analysis))
-    exchange = [row for row in rows if row[:2] == ["total exchange", "mpich"]]
-    assert [row[2] for row in exchange] == ["T0", "D"]
-    assert {row[-1] for row in exchange} == {"determined"}
-    assert [row[2] for row in rows if row[0] == "barrier"] == ["T0", "T0"]
-
-
 def test_latency_and_bandwidth_a_process_count(analysis):
     table = collectives.latencies(analysis)
     titles = [column.title for column in table.columns]
@@ -109,7 +85,7 @@ def test_too_few_process_counts_give_no_law(tmp_path):
     cases = cases_of("mpich", ["scan"], (2, 4))
     analysis = synthetic.analysed(tmp_path / "few", cases, blocks=3)
     assert texts(collectives.expressions(analysis))[0][1] == "no law"
-    assert "2 process counts" in texts(collectives.choices(analysis))[0][-1]
+    assert "2 process counts" in collectives.expressions(analysis).rows[0][1].title
 
 
 def test_a_flag_that_stands_at_some_process_counts_says_at_which(tmp_path):
@@ -119,21 +95,11 @@ def test_a_flag_that_stands_at_some_process_counts_says_at_which(tmp_path):
     assert "oversubscribed at p = 4, 8" in row[1].badges
 
 
-def test_interference_is_one_row_a_size_and_environment(analysis):
-    table = interference.costs_table(analysis)
-    assert len(table.rows) == len(SIZES) * len(SPEED)
-    row = texts(table)[0]
-    assert row[2:5] == ["1.250 ± 0.000", "–", "–"]
-    assert row[6].startswith("0")
-
-
-def test_the_report_has_both_sections(run):
+def test_the_report_has_the_section(run):
     files = build_report(run, formats=("html", "md")).files
     page, text = (Path(files[name]).read_text() for name in ("html", "md"))
-    pictures = [
-        f"picture-{one}" for one in ("collective-length", "collective-counts", "interference")
-    ]
-    for anchor in (*pictures, "table-collective-expressions", "table-interference"):
+    pictures = [f"picture-collective-{one}" for one in ("length", "counts")]
+    for anchor in (*pictures, "table-collective-expressions"):
         assert f'id="{anchor}"' in page
     assert "as Table 3 of Hwang" in text
 

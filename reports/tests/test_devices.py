@@ -20,9 +20,6 @@ from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.choice.result import choice_result
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
-from reports.verdicts.papers.definition import load_study
-from reports.verdicts.papers.document import make_document
-from reports.verdicts.papers.result import paper_result
 
 UCX, TCP = "ch4:ucx", "ch3:nemesis:tcp"
 
@@ -51,13 +48,7 @@ def compared(folder: Path):
     return comparison_result(compare(a_run(folder / "a"), a_run(folder / "b")))
 
 
-def studied(folder: Path):
-    return paper_result(make_document(load_study("wyeast-2003"), a_run(folder / "run")))
-
-
-@pytest.mark.parametrize(
-    "judge", [chosen, accepted, compared, pytest.param(studied, marks=pytest.mark.full)]
-)
+@pytest.mark.parametrize("judge", [chosen, accepted, compared])
 def test_the_device_is_with_the_name_in_every_medium(tmp_path, judge):
     result = judge(tmp_path)
     page = unescape(html.page(result))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reports.checks.common.hops import hop_series, hops_picture, hops_table, slope, slopes_by_block
+from reports.checks.common.hops import hop_series, hops_table, slopes_by_block
 from reports.checks.sections import check_parts
 from reports.tests.synthetic import analysed, case, metric
 
@@ -88,12 +88,6 @@ def test_an_outlier_block_makes_no_time_per_hop(tmp_path, blocks, edit, said):
     assert row[-1].text == str(blocks)
 
 
-def test_the_picture_has_a_panel_for_each_length(analysis):
-    picture = hops_picture(analysis, "echo")
-    assert len(picture.panels) == 2
-    assert picture.panels[0].alt.startswith("8 B, between nodes: mpich ")
-
-
 def test_hops_are_a_place_and_get_no_statistics_of_their_own(analysis):
     ((part,), _) = check_parts(analysis, pictures=False)
     anchors = [table.anchor for table in part.tables]
@@ -121,10 +115,10 @@ def test_all_pairs_are_put_together_by_their_hops(tmp_path):
 
 def test_without_two_hop_counts_there_is_nothing_to_show(tmp_path):
     found = analysed(tmp_path / "run", echoes("lam")[:1], blocks=BLOCKS, edit=fill)
-    assert hops_table(found, "echo") is hops_picture(found, "echo") is None
+    assert hops_table(found, "echo") is None
 
 
 def test_the_slope_is_that_of_least_squares():
-    times = {1: 5.0, 2: 6.5, 4: 9.0}
-    assert slope(times) == pytest.approx(np.polyfit(list(times), list(times.values()), 1)[0])
+    times = {1: {1: [5.0]}, 2: {1: [6.5]}, 4: {1: [9.0]}}
+    assert slopes_by_block(times) == pytest.approx([np.polyfit([1, 2, 4], [5.0, 6.5, 9.0], 1)[0]])
     assert slopes_by_block({1: {1: [2.0], 2: [9.0]}, 3: {1: [6.0]}}) == [2.0]

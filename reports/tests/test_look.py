@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from records.units import UNITS
+from reports.headline import margin_text
+from reports.judgement import Item
 from reports.notation.palette import looks
 from reports.notation.units import (
     about_bytes_text,
@@ -31,9 +33,6 @@ from reports.notation.units import (
 )
 from reports.notation.values import about, quantity
 from reports.render.markdown import md
-from reports.verdicts.acceptance.bounds import Bounds
-from reports.verdicts.acceptance.model import Item
-from reports.verdicts.acceptance.wording import margin_text
 
 SLOW, TWO, ONLY, ALL = "1.83 × as slow", "2 series", "the only launch", "all 3 launches"
 BETTER, WORSE = "better by a factor of 2.50", "worse by a factor of 2.00"
@@ -142,8 +141,15 @@ def test_a_ratio_and_its_inverse_tell_the_same_factor(ratio: float) -> None:
 def test_a_margin_between_shares_is_in_points(
     centre: float, limit: float, unit: str, told: str
 ) -> None:
-    bounds = Bounds(6, centre, centre, centre, 0.95, "")
-    item = Item("n2", "mpich", bounds, unit, limit, None, "FAIL", "", ())
+    item = Item(
+        *(6, centre, centre, centre, 0.95, ""),
+        subject="n2",
+        environment="mpich",
+        unit=unit,
+        at_least=limit,
+        margin=centre / limit - 1,
+        verdict="FAIL",
+    )
     assert margin_text(item) == told
 
 

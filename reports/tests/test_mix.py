@@ -152,8 +152,8 @@ def test_a_throughput_is_held_against_a_limit_by_whole_mixes(tmp_path):
     run = mixed(tmp_path / "run")
     for at_least, verdict in ((0.03, "PASS"), (0.05, "FAIL"), (0.0375, "INCONCLUSIVE")):
         item = judged(run, at_least=at_least).judgement.criteria[-1].most_telling()
-        assert (item.verdict, item.bounds.n) == (verdict, 3)
-        assert item.bounds.centre == pytest.approx(15 / (4 * 100))
+        assert (item.verdict, item.n) == (verdict, 3)
+        assert item.centre == pytest.approx(15 / (4 * 100))
 
 
 def test_the_rate_of_a_kind_in_a_mix_is_the_harmonic_mean(tmp_path):

@@ -12,7 +12,7 @@ from reports.load.loading import load_run
 from reports.statistics.stratified import Shift, stratified_shift
 from reports.tests.synthetic import case, changed, write_run
 from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.sentences import summary
+from reports.verdicts.choice.sentences import facts
 
 CASES = [case("startup", "mpich", {"ranks": ranks, "ranks_per_node": 1}) for ranks in range(1, 9)]
 
@@ -43,7 +43,7 @@ def test_neighbours_that_cost_a_tenth_are_said_with_number_and_interval(tmp_path
     said = told.told()
     assert said.startswith("Neighbours mattered: launches beside others were")
     assert "n = 22 launches alone, 42 beside others" in said
-    assert said in [one.text for one in summary(analysis)]
+    assert ("neighbours", said) in facts(analysis).pairs
     assert "launches beside others were" in answer_of(analysis).unknown
 
 

@@ -14,6 +14,7 @@ from bench.simulated.nights import Event, normal, simulate
 from records.history import USUAL_FINDS
 from records.history.model import Change, History, SeriesKey
 from reports.answers import MOST_WORDS, Answer, State
+from reports.load.nights import nights_of as comparable
 from reports.render.html import page
 from reports.render.junit import junit
 from reports.show.tables import Table
@@ -23,7 +24,7 @@ from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.pictures import span
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.rules import rules_for
-from reports.verdicts.nightly.tonight import Nights
+from reports.verdicts.nightly.tonight import evidence
 from reports.verdicts.nightly.wording import day_names, natural_order
 
 pytestmark = pytest.mark.numerical
@@ -58,9 +59,10 @@ def nights_of(
     """Each night as it was told, one after the other."""
     rules, changes, told = rules_for(len(history.series), finds=finds), list[Change](), []
     seen = history if reruns else replace(history, relaunches={}, reruns=history.reruns * np.nan)
-    nights = Nights(seen, rules)
+    nights, unexplained = comparable(seen), seen.unexplained.copy()
     for place in range(len(history.nights)):
-        judgement = judge(nights, place, changes)
+        tonight = evidence(nights, place, changes, rules, unexplained.copy())
+        judgement = judge(tonight)
         changes = [replace(one, id=n) for n, one in enumerate(judgement.changes, 1)]
         ids = {(one.series, one.kind, one.found): one for one in changes}
         findings = [
@@ -68,8 +70,10 @@ def nights_of(
             for one in judgement.findings
         ]
         judgement = replace(judgement, findings=findings, changes=changes)
-        known = replace(seen, changes=changes, unexplained=nights.unexplained.copy())
-        told.append(Checked(known, judgement, rules))
+        unexplained[[item.series for item in judgement.of("suspect")], place] = True
+        known = replace(seen, changes=changes, unexplained=unexplained.copy())
+        tonight = replace(tonight, nights=replace(nights, history=known))
+        told.append(Checked(tonight, judgement))
     return told
 
 
@@ -96,7 +100,7 @@ def test_a_regression_is_told_with_size_day_cause_and_the_command_that_accepts_i
         answer.sentence,
     )
     assert found
-    assert re.fullmatch(r"assay history accept-change \d+( \d+){5}", answer.command)
+    assert re.fullmatch(r"assay nightly accept-change \d+( \d+){5}", answer.command)
     # The same number stands in the page's list of all changes.
     assert f"({found[1]} slower)" in html_of(night)
 
@@ -143,7 +147,7 @@ def test_a_suspect_is_to_be_run_again() -> None:
     history.reruns[:] = np.nan
     answer = answered(history)
     assert answer.state is State.SUSPECT
-    assert answer.command.startswith("assay history check --rerun --campaign ")
+    assert answer.command.startswith("assay nightly check --rerun --campaign ")
 
 
 def test_silence_is_told_with_what_was_usual() -> None:

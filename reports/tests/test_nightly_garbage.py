@@ -85,7 +85,7 @@ def test_what_is_no_history_is_one_message(folder, capsys, kind):  # noqa: F811 
     capsys.readouterr()
     accept = ["accept-change", "1", "--author", "a", "--reason", "b"]
     for words in (["check"], ["show"], accept, ["add", str(write_night(folder, 4))]):
-        assert main(["history", *words]) == 2
+        assert main(["nightly", *words]) == 2
         told = capsys.readouterr().err
         assert told.count("\n") == 1
         assert HISTORY in told
@@ -120,16 +120,16 @@ def test_zero_variance_then_a_step(folder, capsys):  # noqa: F811 the fixture
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["history", "check", "--site", "nowhere"], "holds no nights of this"),
-        (["history", "check", "--alarms-a-month", "nan"], "must be above 0"),
-        (["history", "check", "--alarms-a-month", "0"], "must be above 0"),
-        (["history", "accept-change", "99", "--author", "a", "--reason", "b"], "no change 99"),
-        (["history", "accept-change", "1", "--author", " ", "--reason", "b"], "must not be empty"),
-        (["history", "add", "no-such-run"], "no-such-run"),
-        (["history", "add", "no-such-run", "--elsewhere"], "--rerun-of"),
-        (["history", "check", "--find", "91"], "--find must be above 0 and at most 90"),
-        (["history", "check", "--find", "nan"], "--find must be above 0 and at most 90"),
-        (["history", "check", "--history", "absent.sqlite"], "there is no history yet"),
+        (["nightly", "check", "--site", "nowhere"], "holds no nights of this"),
+        (["nightly", "check", "--alarms-a-month", "nan"], "must be above 0"),
+        (["nightly", "check", "--alarms-a-month", "0"], "must be above 0"),
+        (["nightly", "accept-change", "99", "--author", "a", "--reason", "b"], "no change 99"),
+        (["nightly", "accept-change", "1", "--author", " ", "--reason", "b"], "must not be empty"),
+        (["nightly", "add", "no-such-run"], "no-such-run"),
+        (["nightly", "add", "no-such-run", "--elsewhere"], "--rerun-of"),
+        (["nightly", "check", "--find", "91"], "--find must be above 0 and at most 90"),
+        (["nightly", "check", "--find", "nan"], "--find must be above 0 and at most 90"),
+        (["nightly", "check", "--history", "absent.sqlite"], "there is no history yet"),
         (["nightly", "install", "--with", "cron", "--at", "25:00"], "00:00 to 23:59"),
     ],
 )

@@ -51,7 +51,7 @@ def known_nights(count):
     history = Path(folder.name) / "history.sqlite"
     for number in range(1, count + 1):
         run = str(write_night(Path(folder.name), number))
-        assert main(["history", "add", run, "--history", str(history)]) == 0
+        assert main(["nightly", "add", run, "--history", str(history)]) == 0
     return history, folder
 
 
@@ -64,12 +64,12 @@ def add_night(folder, number, *words, **how):
     """Add a night, or with the suffix the re-run of it."""
     run = write_night(folder, number, **how)
     again = ("--rerun-of", run.name[:-1]) if "suffix" in how else ()
-    assert main(["history", "add", str(run), *again, *words]) == 0
+    assert main(["nightly", "add", str(run), *again, *words]) == 0
 
 
 def check(folder, capsys, *options):
     capsys.readouterr()
-    status = main(["history", "check", "--json", "--out", str(folder / "out"), *options])
+    status = main(["nightly", "check", "--json", "--out", str(folder / "out"), *options])
     return status, json.loads(capsys.readouterr().out)
 
 
@@ -101,12 +101,12 @@ def test_slow_night_is_suspect_until_its_rerun_fails_too_and_open_until_accepted
     assert (status, verdicts_of(night)) == (1, ["open", "open"])
     numbers = [str(item["change"]["id"]) for item in night["findings"]]
     why = ["--author", "A. Nyone", "--reason", "kernel 6.2"]
-    assert main(["history", "accept-change", *numbers, *why]) == 0
+    assert main(["nightly", "accept-change", *numbers, *why]) == 0
     status, night = check(folder, capsys)
     # The new reference has one night only.
     assert (status, night["verdict"], night["findings"]) == (3, "LEARNING", [])
     capsys.readouterr()
-    assert main(["history", "show", "--changes"]) == 0
+    assert main(["nightly", "show", "--changes"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "accepted by A. Nyone: kernel 6.2" in shown
     assert "host.kernel: 6.1 → 6.2" in shown
@@ -167,7 +167,7 @@ def test_improvement_is_a_change_and_no_regression_and_is_found_once(folder, cap
     assert check(folder, capsys) == (status, night)
     with sqlite3.connect("results/history.sqlite") as database:
         assert database.execute("SELECT count(*) FROM change").fetchone() == (2,)
-    main(["history", "show", "--changes"])
+    main(["nightly", "show", "--changes"])
     assert "improvement (lasting) since 2026-01-21" in capsys.readouterr().out
 
 
@@ -219,7 +219,7 @@ def test_damaged_records_add_nothing(folder, capsys, old, new, said):
     records = path / "records.jsonl"
     records.write_text(records.read_text().replace(old, new, 1))
     chained(path)
-    assert main(["history", "add", str(path)]) == 2
+    assert main(["nightly", "add", str(path)]) == 2
     assert said in capsys.readouterr().err
     assert not Path("results/history.sqlite").exists()
 
@@ -232,7 +232,7 @@ def test_a_run_without_its_time_has_that_of_its_id_or_enters_no_history(folder, 
         lines = (path / "records.jsonl").read_text().replace(path.name, run_id)
         (path / "records.jsonl").write_text(lines)
         chained(path)
-        return main(["history", "add", str(path)])
+        return main(["nightly", "add", str(path)])
 
     assert added(path.name, "yesterday") == 2
     assert "`started_at`: found 'yesterday'" in capsys.readouterr().err
@@ -246,11 +246,11 @@ def test_half_a_last_line_is_said_and_does_not_count_and_a_run_enters_once(folde
     path = write_night(folder, 1)
     records = path / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-20])
-    assert main(["history", "add", str(path)]) == 0
+    assert main(["nightly", "add", str(path)]) == 0
     _, night = check(folder, capsys)
     assert night["launches"] == {"ok": 9}
     assert "torn" in night["warnings"][0]
-    assert main(["history", "add", str(path)]) == 2
+    assert main(["nightly", "add", str(path)]) == 2
     assert "already in" in capsys.readouterr().err
 
 
@@ -274,7 +274,7 @@ def test_killed_while_adding_leaves_whole_nights_only(folder):
     with sqlite3.connect("results/history.sqlite") as database:
         assert database.execute("SELECT count(*) FROM night").fetchone() == (2,)
         assert database.execute("SELECT count(*) FROM value").fetchone() == (4,)
-    assert main(["history", "add", str(path)]) == 0
+    assert main(["nightly", "add", str(path)]) == 0
 
 
 def test_full_disk_keeps_what_was_there(folder, capsys):
@@ -316,7 +316,7 @@ def test_history_tells_how_far_days_differ(folder, capsys):
 def test_days_that_differ_make_a_difference_unresolved(folder, capsys):
     for number in range(1, 13):
         slower = 1 + 0.04 * (number % 3)
-        main(["history", "add", str(write_night(folder, number, slower=slower))])
+        main(["nightly", "add", str(write_night(folder, number, slower=slower))])
     first, second = write_night(folder, 20), write_night(folder, 21, slower=1.08)
     assert "worse" not in compared(capsys, first, second)
 

@@ -18,6 +18,7 @@ from records.history.model import Acceptance, History, Night, NightValues, Serie
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.answers import State
+from reports.load.nights import nights_of as comparable
 from reports.render.junit import junit
 from reports.render.terminal import text
 from reports.tests.test_nightly_answer import nights_of
@@ -29,7 +30,7 @@ from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.peers import peers_of_night
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.rules import rules_for
-from reports.verdicts.nightly.tonight import Nights
+from reports.verdicts.nightly.tonight import evidence
 
 pytestmark = pytest.mark.numerical
 
@@ -95,15 +96,15 @@ def test_a_slow_node_is_named_every_night_and_never_becomes_normal() -> None:
         said = text(night_result(night))
         assert f"at {BAD}" in said and "n = 3 other nodes" in said
         # Nothing of these nights enters a reference, so none of them widens a limit.
-        assert not night.stage_a.reference.n.any()
+        assert not night.tonight.reference.n.any()
 
 
 def test_a_node_that_becomes_slow_is_not_learnt_by_young_series() -> None:
     nights = nights_of(simulate_nodes((4, 9), 11, slow=slow_nodes(4, 9, since=5)))
     assert [named(night, "suspect") for night in nights] == [set()] * 5 + [{BAD}] * 4
-    before = [night.stage_a.limits.alone for night in nights[5:]]
+    before = [night.tonight.limit for night in nights[5:]]
     assert all((limit == before[0]).all() for limit in before)
-    assert all(night.stage_a.reference.n.max() == 5 for night in nights[5:])
+    assert all(night.tonight.reference.n.max() == 5 for night in nights[5:])
 
 
 @pytest.mark.parametrize(("again", "verdict"), [(SLOWER, "regression"), (1.0, "dismissed")])
@@ -138,9 +139,9 @@ def test_what_is_accepted_is_how_the_node_is() -> None:
     first = nights_of(history, reruns=True)[0]
     accepted = Acceptance("R. Roe", "an older processor", "2026-01-02T00:00:00Z")
     changes = [replace(one, accepted=accepted) for one in first.judgement.changes]
-    nights = Nights(history, rules_for(8))
+    nights = comparable(history)
     for place in range(1, 12):
-        judgement = judge(nights, place, changes)
+        judgement = judge(evidence(nights, place, changes, rules_for(8)))
         assert not judgement.findings
     assert not judgement.learning
 
@@ -190,7 +191,7 @@ def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: floa
         with Store(Path("results/history.sqlite"), create=True) as store:
             started = f"2026-01-0{number}T02:00:00Z"
             store.add(replace(night, run_id=f"night-{number}", started_at=started), values)
-        assert main(["history", "check", "--json"]) == 3
+        assert main(["nightly", "check", "--json"]) == 3
         told = json.loads(capsys.readouterr().out)
         assert {item["at"]["node"] for item in told["findings"]} == ({BAD} if slower > 1 else set())
         assert {item["compared_with"] for item in told["findings"]} <= {"nodes"}
@@ -199,7 +200,7 @@ def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: floa
     with Store(Path("results/history.sqlite")) as store:
         history = read_history(store, night.site, night.campaign)
     assert history.unexplained.sum() == (3 if slower > 1 else 0)
-    assert main(["history", "check", "--find", "60"]) == 3
+    assert main(["nightly", "check", "--find", "60"]) == 3
     assert "suspect" not in capsys.readouterr().out
 
 
@@ -249,22 +250,6 @@ def test_a_node_that_is_gone_is_silent_where_no_other_ran_in_its_place() -> None
     history.nights[5] = replace(history.nights[5], nodes=("n1", "n2", "n4"))
     history.values[[2, 6], 5], history.counts[[2, 6], 5] = np.nan, 0
     assert named(nights_of(history)[5], "silent") == {BAD}
-
-
-@pytest.mark.parametrize("good", [1, 2])
-@pytest.mark.parametrize("nodes", [1, 4])
-def test_a_step_before_any_night_could_be_judged_is_no_pass(good: int, nodes: int) -> None:
-    slow = np.full((nodes, 14), SLOWER)
-    slow[:, :good] = 1
-    nights = nights_of(simulate_nodes((nodes, 14), 5, slow=slow, spread=0.01))
-    assert [night.state for night in nights[:10]] == [State.LEARNING] * 10
-    assert {int(night.status) for night in nights[:10]} == {3}
-    assert bool(nights[0].judgement.compared) == (nodes > 1)
-    for night in nights[10:]:
-        assert night.state is State.FAIL
-        assert {change.stage for change in night.judgement.changes} == {"early"}
-        since = night.history.nights[good].id
-        assert [change.since for change in night.judgement.changes] == [since] * 2 * nodes
 
 
 @pytest.mark.full(sample=2)

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from bench.simulated.nights import Event, heavy, judge_all, normal, simulate
-from records.history.model import Night
-from reports.verdicts.nightly.covariates import night_terms, term_factors
+from reports.load.nights import nights_of
 from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.rules import rules_for
-from reports.verdicts.nightly.tonight import Nights
+from reports.verdicts.nightly.tonight import evidence
 
 pytestmark = pytest.mark.numerical
 
@@ -24,6 +23,10 @@ def told(event, nights, *, first=0, noise=normal, spread=0.01, seed=3):
     return judge_all(history, RULES, first)
 
 
+def tonight_of(history, position):
+    return evidence(nights_of(history), position, [], RULES)
+
+
 def series_of(found, verdict):
     return {item.series for _, item in found.findings if item.verdict == verdict}
 
@@ -31,47 +34,22 @@ def series_of(found, verdict):
 def test_limits_of_few_series_are_bounded():
     for seed in range(40):
         history = simulate(Event("nothing"), heavy, 0.01, (SERIES, 34), seed)
-        limits = Nights(history, RULES).stage_a(33, []).limits.alone
-        assert limits.max() <= 0.101
+        assert tonight_of(history, 33).limit.max() <= 0.101
 
 
 def test_limit_wider_than_the_bound_needs_a_spread_that_requires_it():
     history = simulate(Event("nothing"), normal, 0.05, (SERIES, 34), 1)
-    assert np.median(Nights(history, RULES).stage_a(33, []).limits.alone) > 0.10
-    assert judge(Nights(history, RULES), 33, []).wide["its nights stray that far"] > 5
+    tonight = tonight_of(history, 33)
+    assert np.median(tonight.limit) > 0.10
+    assert judge(tonight).wide["its nights stray that far"] > 5
 
 
 def test_node_sets_that_change_nightly_are_judged():
     event = Event("nodes", nodes=12, node_spread=0.01)
     history = simulate(event, normal, 0.01, (SERIES, 40), 5)
-    judgement = judge(Nights(history, RULES), 39, [])
+    judgement = judge(tonight_of(history, 39))
     assert judgement.judged == SERIES
     assert not judgement.unjudged
-
-
-def test_slow_nodes_are_no_regression_and_a_step_among_them_is():
-    event = Event("nodes", nodes=8, node_spread=0.02, at=45)
-    assert not series_of(told(event, 60, first=20), "regression")
-    step = Event("nodes", nodes=8, node_spread=0.02, at=45, step=0.06)
-    assert len(series_of(told(step, 50, first=45), "regression")) == SERIES
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_effect_of_a_node_that_came_and_went_is_taken_out_and_of_one_change_is_not(known):
-    slow = [n % 3 == 0 if known else n >= 15 for n in range(30)]
-    values = np.array([[1.2 if one else 1.0 for one in slow]])
-    values *= 1 + 0.005 * np.random.default_rng(1).standard_normal(30)
-    nights = [
-        Night(
-            str(n), "s", "c", f"2026-01-{n + 1:02d}", {}, ("a", "b" if one else "c"), {}, id=n + 1
-        )
-        for n, one in enumerate(slow)
-    ]
-    factors = term_factors(values, np.isfinite(values), night_terms(nights), 60)
-    if known:
-        assert np.std(values * factors) < 0.02
-    else:
-        assert factors == pytest.approx(1, abs=0.02)
 
 
 def test_reason_of_a_series_that_is_not_judged_is_true():
@@ -80,7 +58,7 @@ def test_reason_of_a_series_that_is_not_judged_is_true():
         replace(night, context={"host.kernel": f"6.{place}"})
         for place, night in enumerate(history.nights)
     ]
-    (reason,) = judge(Nights(history, RULES), 7, []).unjudged
+    (reason,) = judge(tonight_of(history, 7)).unjudged
     assert "no three nights of one context" in reason
 
 

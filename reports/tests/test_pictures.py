@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roofline, launches as boxes, heat maps; and every picture taken out, as SVG and as PNG."""
+"""Launches as dots, heat maps; and every picture taken out, as SVG and as PNG."""
 
 from __future__ import annotations
 
@@ -18,23 +18,18 @@ from assay.criteria.loading import criteria_from_text
 from assay.documents.report import take_out
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
-from reports.analysis.run import Analysis, analyse
-from reports.checks.common.roofline import reached, roof_of, roofline_picture
+from reports.analysis.run import Analysis
 from reports.checks.sections import check_parts
-from reports.load.loading import load_run
 from reports.notation.palette import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
 from reports.render import html
-from reports.show.boxes import LEAST_BOXED, launches_picture
 from reports.show.draw import svg_of
 from reports.show.heat import SHADES
-from reports.show.layout import text_width_in
-from reports.show.lines import line_of, log_band
+from reports.show.lines import line_of
 from reports.show.panel import (
     HOLLOW,
     Axis,
     Bars,
-    Box,
     Heat,
     Mark,
     Panel,
@@ -48,13 +43,13 @@ from reports.show.panel import (
     shares,
 )
 from reports.show.raw_links import RawLinks
+from reports.show.section import launches_picture
 from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import (
     HPL_FIXED,
     analysed,
     case,
-    changed,
     metric,
     quick_cases,
     write_run,
@@ -67,77 +62,36 @@ from reports.verdicts.comparison.picture import changes_picture
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
-from reports.verdicts.papers.definition import load_study
-from reports.verdicts.papers.document import make_document
 
 LOOK = Look("#0072B2", "o", ())
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_text_that_the_measured_font_lacks_is_measured_without_a_warning():
-    assert text_width_in("格子計算", 10) > text_width_in("格子", 10) > 0
-
-
-#: Per environment of the synthetic roofline: flop/s of HPL on two nodes.
+#: Flop/s of HPL on two nodes, by environment.
 RATES = {"mpich": 6e9, "lam": 3e9}
-PEAK, MEMORY = 5e9, 10e9
 
 
-def node_and_hpl(folder: Path, *, blocks: int, nodes_measured: bool = True) -> Analysis:
-    """Nodes of 5 Gflop/s and 10 GB/s, and HPL on two of them."""
+def hpl_run(folder: Path, *, blocks: int) -> Analysis:
+    """HPL on two nodes, of one N."""
     params = {"p": 1, "q": 2, "n": 2000, **HPL_FIXED, "nb": 64}
-    cases = [case("hpl", name, params) for name in RATES]
-    if nodes_measured:
-        cases.append(case("node", "mpich", {}))
 
     def edit(record: dict[str, Any]) -> dict[str, Any]:
-        if record["check"] == "node":
-            both = ("dgemm_rate", PEAK), ("stream_triad", MEMORY)
-            return record | {"metrics": [metric(name, value, node="n1") for name, value in both]}
         # 0, 1, 2, … per cent above: ends and median are known.
         rate = RATES[record["environment"]] * (1 + 0.01 * (record["block"] - 1))
         return record | {"metrics": [metric("rate", rate)]}
 
+    cases = [case("hpl", name, params) for name in RATES]
     return analysed(folder, cases, blocks=blocks, edit=edit)
 
 
-def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Path) -> None:
-    analysis = node_and_hpl(tmp_path / "run", blocks=3)
-    roof = roof_of(analysis)
-    assert roof and (roof.flop_per_s, roof.bytes_per_s) == (PEAK, MEMORY)
-    assert [roof.at(intensity) for intensity in (0.1, 0.5, 8.0)] == [1e9, PEAK, PEAK]
-    points = {point.environment: point for point in reached(analysis)}
-    assert {point.intensity for point in points.values()} == {64 / 8}
-    assert points["mpich"].rate == pytest.approx(6e9 * 1.01 / 2)
-    picture = roofline_picture(analysis, "hpl")
-    assert roofline_picture(analysis, "su3_rmd") is None
-    assert picture and picture.caption.startswith("HPL reaches 61 % of its roof at best.")
-    assert "HPL in lam 1.51 Gflop/s" in picture.panels[0].alt
-    assert "peak 5.00 Gflop/s" in svg_of(picture.panels[0])
-
-
-def test_without_nodes_the_roof_is_the_sites_or_there_is_none(tmp_path: Path) -> None:
-    run = node_and_hpl(tmp_path / "run", blocks=2, nodes_measured=False).run.directory
-    assert roof_of(analyse(load_run(run))) is None
-    nominal = {"core_peak_flop_per_s": 2e9, "cores_per_node": 4, "memory_bytes_per_second": 2e10}
-    changed(run / "provenance.json", site={"name": "virtual", **nominal})
-    roof = roof_of(analyse(load_run(run)))
-    assert roof and (roof.flop_per_s, roof.bytes_per_s) == (8e9, 2e10)
-    assert roof.source == "the site's nominal rates"
-
-
-def test_launches_are_dots_and_from_five_on_boxes(tmp_path: Path) -> None:
-    drawn = {}
-    for blocks in (LEAST_BOXED - 1, LEAST_BOXED):
-        analysis = node_and_hpl(tmp_path / str(blocks), blocks=blocks, nodes_measured=False)
-        picture = launches_picture(analysis, "hpl")
-        assert picture is not None
-        (panel,) = picture.panels
-        drawn[blocks] = svg_of(panel).count('id="\x02line2d_')
+def test_launches_are_dots_with_a_bar_at_the_median(tmp_path: Path) -> None:
+    picture = launches_picture(hpl_run(tmp_path / "5", blocks=5), "hpl")
+    assert picture is not None
+    (panel,) = picture.panels
     assert "mpich 6.00 to 6.24, median 6.12; lam 3.00 to 3.12, median 3.06 Gflop/s" in panel.alt
-    # Box, median, two whiskers, two caps, for each of two environments.
-    assert drawn[LEAST_BOXED] - drawn[LEAST_BOXED - 1] == 2 * 6
-    assert launches_picture(node_and_hpl(tmp_path / "1", blocks=1), "hpl") is None
+    dots, bar, *_ = (mark for mark in panel.marks if isinstance(mark, Series))
+    assert len(dots.x) == 5
+    assert [*bar.x] == pytest.approx([6.12])
+    assert launches_picture(hpl_run(tmp_path / "1", blocks=1), "hpl") is None
 
 
 @pytest.mark.parametrize("scale", [shares("the best"), multiples("the best")])
@@ -191,7 +145,7 @@ def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
     written = take_out(run, tmp_path / "out")
     assert {path.suffix for path in written} == {".svg", ".png"}
     names = " ".join(path.name for path in written)
-    assert all(part in names for part in ("score", "factors", "effects", "launches"))
+    assert all(part in names for part in ("score", "factors", "effects", "pt2pt"))
 
 
 @pytest.mark.full
@@ -200,13 +154,6 @@ def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
     picture = changes_picture(compare(run, other))
     assert picture and "2.4" in picture.panels[0].alt
     all_right(write_pictures([picture], {}, tmp_path / "out"), [picture])
-
-
-@pytest.mark.full
-def test_pictures_of_a_study_are_taken_out(run: Path, tmp_path: Path) -> None:
-    document = make_document(load_study("wyeast-2003"), run)
-    pictures = [picture for part in document.parts for picture in part.pictures][:3]
-    all_right(write_pictures(pictures, document.analysis.looks, tmp_path / "out"), pictures)
 
 
 def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:
@@ -231,22 +178,19 @@ def test_pictures_of_an_acceptance_are_taken_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("values", [[1e-5, 1.1e-5, 1.2e-5, 9e-6, 5e-3], [1e-5, 4e-2]])
-def test_a_band_on_a_logarithmic_axis_stays_above_zero(values):
+def test_a_band_on_a_logarithmic_axis_stays_above_zero(values: list[float]) -> None:
     """s is greater than the mean: mean - s has no place on the axis."""
     mean, s = float(np.mean(values)), float(np.std(values, ddof=1))
     assert s > mean
-    low, high = log_band(values, mean)
-    assert 0.99 * min(values) <= low < mean <= high <= 1.01 * max(values)
     series = SimpleNamespace(values=np.array(values))
-    row: Any = SimpleNamespace(
-        series=series, summary=SimpleNamespace(mean=mean, stddev=s), flags=()
-    )
+    summary = SimpleNamespace(mean=mean, stddev=s, least=min(values))
+    row: Any = SimpleNamespace(series=series, summary=summary, flags=())
     ends = {}
     for log in (True, False):
         line = line_of(LOOK, "a", [(8, row)], ReadableUnit("µs", 1e-6), log=log, points=log)
         ends[log] = [*line.low, *line.high]
         assert len(line.points) == log * len(values)
-    assert ends[True] == pytest.approx([1e6 * low, 1e6 * high])
+    assert ends[True] == pytest.approx([1e6 * min(values), 1e6 * (mean + s)])
     assert ends[False] == pytest.approx([1e6 * (mean - s), 1e6 * (mean + s)])
 
 
@@ -257,7 +201,6 @@ def test_each_mark_is_drawn_and_twice_the_same() -> None:
         Rule(1, "x", BAD, to=1.5),
         Text("note", 1, 1),
         Bars([1], [2], 0.5, BAD, edge=GOOD),
-        Box([1, 2, 3], 1, GOOD),
     ]
     x, y = Axis("across", counts=True), Axis("up", low=0)
     panel = Panel("title", marks, "alt", x, y, key={"call": BAD})
@@ -302,8 +245,7 @@ def test_launches_that_share_a_core_are_hollow_in_every_picture(
     cases = quick_cases(("mpich", "lam"))
     analysis = analysed(tmp_path, cases, blocks=5, edit=flagged)
     parts, _ = check_parts(analysis, [])
-    study = make_document(load_study("wyeast-2003"), tmp_path).parts
-    pictures = [*run_pictures(analysis, parts), *(one for part in study for one in part.pictures)]
+    pictures = run_pictures(analysis, parts)
     drawn = [
         mark
         for picture in pictures

@@ -9,7 +9,7 @@ from scipy.optimize import lsq_linear, nnls  # type: ignore[import-untyped]
 
 from bench.claims.point_to_point import FEW, SMOOTH, found_in, packets
 from reports.models.parts import best_edges, costs_of_parts
-from reports.models.point_to_point import direct_half_length, plain_line, segmented, straight_line
+from reports.models.point_to_point import _fit, plain_line, segmented
 
 pytestmark = pytest.mark.numerical
 
@@ -27,7 +27,7 @@ def times(limit=None, step_s=0.0, noise=0.0, seed=0, bend=0.0):
 
 
 def test_a_line_recovers_its_law():
-    line = straight_line(SIZES, times())
+    line = _fit(np.array(SIZES, dtype=float), np.array(times()))
     assert (line.alpha_s, line.beta_s_per_byte) == pytest.approx((ALPHA_S, BETA), rel=1e-9)
     assert line.half_length_bytes == pytest.approx(20_000)
     assert line.bandwidth_bytes_per_s == pytest.approx(1e9)
@@ -41,14 +41,14 @@ def test_a_line_is_the_non_negative_least_squares_of_relative_residuals(seed):
     m = np.cumsum(rng.integers(1, 2000, 12))
     t = rng.uniform(1e-6, 1e-5, 12) + rng.uniform(-2e-10, 2e-9) * m
     expected, residual = nnls(np.column_stack([1 / t, m / t]), np.ones(12))
-    line = straight_line(m.tolist(), t.tolist())
+    line = _fit(m.astype(float), t)
     assert line.alpha_s == pytest.approx(expected[0], rel=1e-6, abs=1e-12)
     assert line.beta_s_per_byte == pytest.approx(expected[1], rel=1e-6, abs=1e-16)
     assert line.rms == pytest.approx(residual / np.sqrt(12), rel=1e-6)
 
 
 def test_constant_times_have_no_bandwidth():
-    line = straight_line([0, 1, 2, 4], [5e-6] * 4)
+    line = _fit(np.array([0.0, 1.0, 2.0, 4.0]), np.full(4, 5e-6))
     assert (line.alpha_s, line.beta_s_per_byte) == (pytest.approx(5e-6), 0.0)
     assert line.half_length_bytes is line.bandwidth_bytes_per_s is None
 
@@ -59,10 +59,9 @@ def test_one_plain_line_over_a_bend_may_even_give_a_negative_latency():
     assert segmented(SIZES, data).segments[0].alpha_s == pytest.approx(ALPHA_S, rel=0.01)
 
 
-def test_the_plain_line_is_the_usual_one_and_the_direct_half_length_is_read_off_the_rates():
+def test_the_plain_line_is_the_usual_one():
     line = plain_line([0, 100, 200], [1e-6, 3e-6, 2e-6])
     assert (line.beta_s_per_byte, line.alpha_s) == pytest.approx((5e-9, 1.5e-6))
-    assert direct_half_length([0, 100, 200, 400], [1.0, 1.0, 1.0, 1.0]) == 200
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report says of ping-pong and echo: laws, switches, picture."""
+"""What a report says of ping-pong and echo: laws and switches."""
 
 import pytest
 
 from reports.analysis.run import analyse
-from reports.checks.common.fits import _numbers, curves, fits_picture, fits_table, switches_table
+from reports.checks.common.fits import _numbers, curves, fits_table, switches_table
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
 from reports.models.point_to_point import plain_line
 from reports.notation.units import ReadableUnit
-from reports.show.draw import svg_of
 from reports.tests.synthetic import analysed, case, changed, metric, quick_cases, write_run
 
 LIMIT = 65536
@@ -72,41 +71,30 @@ def test_the_switch_stands_in_the_interval_that_holds_it(analysis):
     assert texts(table, "between")[1].replace("\u202f", "") == "64 KiB … 92682 B"
 
 
-def test_the_fits_give_each_segment_and_the_single_lines(analysis):
+def test_the_fits_give_each_segment(analysis):
     table = fits_table(analysis, "echo")
-    segment = ["segment", "one line, relative", "one line, plain", "direct n½"]
-    assert texts(table, "law") == [*segment, "segment", *segment]
-    assert [one.title for one in table.columns][5:7] == ["α, µs", "R∞ = 1/β, GB/s"]
-    first = next(row for row in table.rows if row[1].text == "lam")
-    assert [cell.text for cell in first[5:7]] == ["20.0", "1.00"]
+    assert texts(table, "environment") == ["mpich", "lam", "lam"]
+    assert [one.title for one in table.columns][4:6] == ["α, µs", "R∞ = 1/β, GB/s"]
+    assert [cell.text for cell in table.rows[1][4:6]] == ["20.0", "1.00"]
 
 
 def test_what_no_link_has_is_told_with_its_reason_not_as_a_number(analysis):
     line = plain_line(SHORT, [half_round_trip("mpich", size, 100) for size in SHORT])
     unit = ReadableUnit("MB/s", 1e6)
-    _, start, rate, *_ = _numbers(line, unit, 2e9, told=True)
+    _, start, rate, *_ = _numbers(line, unit, 2e9)
     assert (start.text, rate.text) == ("20.0", "1\u202f000")
-    _, start, rate, half, *_ = _numbers(line, unit, 125e6, told=True)
+    _, start, rate, half, *_ = _numbers(line, unit, 125e6)
     assert (start.text, rate.text, half.text) == ("20.0", "–", "–")
     assert rate.badges == ("above the line rate, 125.0 MB/s",)
     none = plain_line(SHORT[1:], [1e-9 * size for size in SHORT[1:]])
-    _, start, rate, half, *_ = _numbers(none, unit, None, told=True)
+    _, start, rate, half, *_ = _numbers(none, unit, None)
     assert (start.text, start.badges) == ("–", ("no start-up time is seen",))
-
-
-def test_the_picture_has_a_panel_a_curve_and_dashes_a_switch(analysis):
-    picture = fits_picture(analysis, "echo")
-    assert picture.environments == ["mpich", "lam"]
-    dashed = [svg_of(panel).count("stroke-dasharray: 4") for panel in picture.panels]
-    assert len(dashed) == 2
-    assert dashed[1] > dashed[0]
 
 
 def test_a_report_shows_them_and_none_without_an_echo(analysis, tmp_path):
     ((section,), _) = check_parts(analysis)
     assert "table-echo-fits" in [table.anchor for table in section.tables]
-    assert "picture-echo-fits" in [picture.anchor for picture in section.pictures]
     other = analysed(tmp_path / "run", quick_cases(("mpich",)))
-    for make in (fits_table, switches_table, fits_picture):
+    for make in (fits_table, switches_table):
         assert make(other, "echo") is None
     assert [curve.environment for curve in curves(other, "pt2pt")] == ["mpich"]

@@ -13,11 +13,12 @@ from bench.simulated.campaigns import POINTS, simulated_run
 from records.metric import MetricDefinition
 from records.run.plan import Plan
 from reports.analysis.failures import FailureRate
-from reports.analysis.leaders import crossovers, win_tie_loss
 from reports.analysis.run import Analysis, analyse
 from reports.analysis.score import Costs, OverallScore
 from reports.load.loading import load_run
 from reports.show.panel import Rule, Series
+from reports.show.raw_links import RawLinks
+from reports.show.tables import Table
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
 from reports.tests.synthetic import (
@@ -31,9 +32,10 @@ from reports.tests.synthetic import (
     write_run,
 )
 from reports.verdicts.choice.answer import answer_of
+from reports.verdicts.choice.leaders import crossovers
 from reports.verdicts.choice.pictures import BOUNDS_WIDTH, score_picture
-from reports.verdicts.choice.sentences import summary
-from reports.verdicts.choice.tables import choice_tables, score_note
+from reports.verdicts.choice.result import choice_result
+from reports.verdicts.choice.tables import pairs_table, score_note, score_table
 from reports.verdicts.nightly.night import read_night
 
 pytestmark = pytest.mark.numerical
@@ -71,9 +73,9 @@ def score_by(path: Path, **factors: float) -> OverallScore:
 
 def test_score_is_the_weighted_cost_against_the_reference(tmp_path: Path) -> None:
     score = score_by(tmp_path, mpich=1.0, openmpi=1.2, lam=0.8)
-    found = [(item.environment, item.place) for item in score.standings]
+    found = [(item.environment, item.places) for item in score.standings]
     assert found == [("lam", "1"), ("mpich", "2"), ("openmpi", "3")]
-    assert score.standings[2].score == pytest.approx(1.2, rel=0.02)
+    assert score.standings[2].cost == pytest.approx(1.2, rel=0.02)
     assert score.n == 9
 
 
@@ -84,12 +86,12 @@ def test_weights_decide_which_check_counts(tmp_path: Path) -> None:
         return changed
 
     analysis = analysed(tmp_path, cases(("mpich", "lam")), blocks=9, edit=edit)
-    assert score_of(analysis).standings[0].score == pytest.approx(1.0, abs=0.05)
+    assert score_of(analysis).standings[0].cost == pytest.approx(1.0, abs=0.05)
     changed(tmp_path / "plan.json", weights={"hpl": 9, "startup": 1})
     score = score_of(analyse(load_run(tmp_path)))
     assert score.declared
     assert [item.environment for item in score.standings] == ["mpich", "lam"]
-    assert score.standings[1].score == pytest.approx(0.9 * 2 + 0.1 * 0.5, rel=0.03)
+    assert score.standings[1].cost == pytest.approx(0.9 * 2 + 0.1 * 0.5, rel=0.03)
 
 
 def test_a_check_of_one_environment_has_no_weight(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_a_check_of_one_environment_has_no_weight(tmp_path: Path) -> None:
 
 def test_like_environments_share_their_places(tmp_path: Path) -> None:
     score = score_by(tmp_path, mpich=1.0, openmpi=1.0, lam=2.0)
-    assert [item.place for item in score.standings] == ["1–2", "1–2", "3"]
+    assert [item.places for item in score.standings] == ["1–2", "1–2", "3"]
 
 
 def test_wrong_answers_are_a_veto_and_missing_values_too(tmp_path: Path) -> None:
@@ -117,8 +119,16 @@ def test_wrong_answers_are_a_veto_and_missing_values_too(tmp_path: Path) -> None
         "openmpi": "no valid launch of startup",
         "lam": "wrong answers in hpl",
     }
-    text = [[cell.text for cell in row] for row in choice_tables(analysis)[0].rows]
-    assert ["lam", "not ranked"] in [row[:2] for row in text]
+    rows = {row[1].text: row for row in tables_of(analysis)[0].rows}
+    assert rows["lam"][1].badges == ("not ranked",)
+    assert rows["lam"][-1].text == "wrong answers in hpl"
+
+
+def tables_of(analysis: Analysis) -> list[Table]:
+    """Places, and pair by pair."""
+    score, register = score_of(analysis), analysis.register
+    made = score_table(score, register, {}), pairs_table(score.pairs, register)
+    return [table for table in made if table is not None]
 
 
 def judged(costs: Matrix, names: str) -> OverallScore:
@@ -171,23 +181,20 @@ def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
     analysis = analyse(simulated_run(drawn))
     score = score_of(analysis)
     first, *others = score.standings
-    picture = score_picture(analysis)
-    assert picture is not None
-    (panel,) = picture.panels
+    (panel,) = score_picture(score, analysis.looks, str).panels
     assert panel.alt.startswith(f"Overall cost, {first.environment} = 1")
     (zero,) = (m.at for m in panel.marks if isinstance(m, Rule) and m.to is None)
     bars = [m for m in panel.marks if isinstance(m, Series) and m.width == BOUNDS_WIDTH]
     for item, bar in zip(others, bars, strict=True):
         assert (bar.x[0] <= zero <= bar.x[1]) == (item.best == 1), item.environment
     apart = {frozenset((pair.first, pair.second)): pair.separated for pair in score.pairs}
-    alone = ("this pair alone", "95 % interval of failing")
-    for table in [*choice_tables(analysis)[:2], choice_tables(analysis)[-1]]:
+    for table in tables_of(analysis):
         for row in table.rows:
             names = [cell.environment for cell in row if cell.environment]
             pair = frozenset((*names, score.reference) if len(names) == 1 else names)
             for column, cell in zip(table.columns, row, strict=True):
                 ends = re.fullmatch(r"([-+]?[\d.]+)( %)? … ([-+]?[\d.]+)( %)?", plain(cell.text))
-                if ends and column.title not in alone and pair in apart:
+                if ends and column.title != "this pair alone" and pair in apart:
                     both = (ends[1], ends[2]), (ends[3], ends[4])
                     low, high = (1 + float(n) / 100 if sign else float(n) for n, sign in both)
                     assert (low <= 1 <= high) != apart[pair], (table.title, column.title)
@@ -197,8 +204,8 @@ def test_one_sentence_says_who_is_best_wherever_it_stands() -> None:
     for factors, noise in (([1.0, 1.001, 1.5], 0.005), ([1.0, 1.06], 0.1), ([1.0, 1.3], 0.01)):
         away = np.random.default_rng(3).standard_normal((len(factors), POINTS, 12))
         analysis = analyse(simulated_run(np.log(factors)[:, None, None] + noise * away))
-        told = [one.text for one in summary(analysis) if one.href == "#table-score"]
-        assert told == [f"Overall (by the declared weights): {answer_of(analysis).sentence}"]
+        result = choice_result(analysis, [], RawLinks(".."))
+        assert result.data.summary[0] == answer_of(analysis).sentence
 
 
 def test_the_headline_has_the_interval_of_the_ratio() -> None:
@@ -207,13 +214,13 @@ def test_the_headline_has_the_interval_of_the_ratio() -> None:
     score = judged(np.exp(drift + rng.normal(0, 0.02, (3, 12))), "abc")
     for item in score.standings:
         if item.environment == score.reference:
-            assert (item.score, item.interval) == (1.0, None)
+            assert (item.cost, item.interval) == (1.0, None)
             continue
         (pair,) = (p for p in score.pairs if {p.first, p.second} == {"a", item.environment})
         turned = pair.seen_from("a")
-        assert (item.score, item.interval) == (turned.effect.ratio, turned.effect.interval)
-        assert item.interval is not None
-        assert item.interval.high / item.interval.low < 1.1  # drift of 30 % is in both
+        ends = turned.effect.interval.low, turned.effect.interval.high
+        assert (item.cost, item.interval) == (turned.effect.ratio, ends)
+        assert ends[1] / ends[0] < 1.1  # drift of 30 % is in both
 
 
 def test_crossover_stands_between_the_resolved_lengths(tmp_path: Path) -> None:
@@ -237,20 +244,6 @@ def test_crossover_stands_between_the_resolved_lengths(tmp_path: Path) -> None:
     (change,) = crossovers(analysis.comparisons.finest)
     assert (change.below, change.above) == ("lam", "mpich")
     assert (change.last_bytes, change.first_bytes) == (1024, 262144)
-    (tally, turned) = win_tie_loss(analysis.comparisons.finest, ["mpich", "lam"])
-    assert (tally.wins, tally.ties, tally.losses, tally.unresolved) == (1, 1, 2, 0)
-    assert (turned.wins, turned.losses) == (tally.losses, tally.wins)
-
-
-def test_startup_cost_is_the_paired_difference(tmp_path: Path) -> None:
-    edit = factor(mpich=1.0, lam=1.5)
-    analysis = analysed(tmp_path, cases(("mpich", "lam")), blocks=9, edit=edit)
-    table = next(t for t in choice_tables(analysis) if t.anchor == "table-startup-cost")
-    text = table.rows[0][2].text
-    value, difference = (float(part) for part in text.replace("(+", "").rstrip(")").split())
-    assert value == pytest.approx(1.5, rel=0.02)
-    assert difference == pytest.approx(0.5, rel=0.05)
-    assert "% interval +0.4" in table.rows[0][2].title
 
 
 def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
@@ -279,11 +272,8 @@ def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
     analysis = analyse(load_run(run))
     assert {cell.metric for cell in analysis.comparisons.overall} == {"rate", "whole_start"}
     score = score_of(analysis)
-    assert {s.environment: s.score for s in score.standings}["lam"] == pytest.approx(2, rel=0.02)
+    assert {s.environment: s.cost for s in score.standings}["lam"] == pytest.approx(2, rel=0.02)
     assert "Start-up 50 % (whole start; 1 of 1 point)" in score_note(score, analysis.register)
-    (table,) = (t for t in choice_tables(analysis) if t.anchor == "table-startup-cost")
-    assert table.note.startswith("Whole start, medians in s;")
-    assert table.note.endswith("Every job pays this once.")
     _, values = read_night(run)
     kept = {value.series.metric for value in values if value.series.check == "startup"}
     assert kept == {"whole_start", "all_heard"}

@@ -4,16 +4,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 import yaml
 
 from assay.build.builder import BuildRequest, prepare
-from assay.build.facts import Lock
-from assay.build.local_sources import developed, refuse_unused
+from assay.build.lock import Lock
 from assay.build.mirror import archives_of
 from assay.build.spack import SPACK_ENV, find_spack
 from assay.sites import builds
@@ -62,7 +59,7 @@ def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home):
     assert answer.returncode == 4
     (message,) = answer.stderr.strip().splitlines()
     assert "fetching sources: no source for" in message
-    assert "assay mirror create" in message
+    assert "assay build --mirror" in message
     assert not facts_file("virtual", "lam").exists()
 
 
@@ -80,20 +77,13 @@ def test_a_forged_archive_is_one_message_and_is_not_kept(home):
     assert not facts_file("virtual", "lam").exists()
 
 
-def chosen_by(
-    home: Path, name: str, packages: dict, sources: Mapping[str, Path] = MappingProxyType({})
-) -> Path:
+def chosen_by(home: Path, name: str, packages: dict) -> Path:
     """Let Spack resolve NetPIPE on LAM, without any lock; gives the folder with its spack.lock."""
     request = BuildRequest("virtual", read_description("virtual").spack, offline=True)
     commands = prepare(find_spack(), request, print)
     commands.environment = home / name
     commands.environment.mkdir()
-    spack = {
-        "specs": ["netpipe ^lam"],
-        "view": False,
-        "packages": packages,
-        "develop": developed(commands.environment, sources),
-    }
+    spack = {"specs": ["netpipe ^lam"], "view": False, "packages": packages}
     (commands.environment / "spack.yaml").write_text(yaml.safe_dump({"spack": spack}))
     commands.run("choosing", "concretize")
     return commands.environment
@@ -104,18 +94,6 @@ def test_what_no_lock_holds_is_resolved(home):
     facts = lock.packages(lock.roots_of("lam"))
     assert (facts["lam"]["version"], facts["lam"]["namespace"]) == ("7.1.4", "assay")
     assert facts["lam"]["target"] == "x86_64_v2"
-
-
-def test_a_local_source_is_what_its_package_alone_is_built_from(home, tmp_path):
-    (tmp_path / "makefile").write_text("mpi:\n")
-    sources = {"netpipe": tmp_path}
-    environment = chosen_by(home, "local", {}, sources)
-    lock = Lock(environment / "spack.lock")
-    roots = lock.roots_of("lam")
-    refuse_unused(lock, roots, sources)
-    variants = {name: known["variants"] for name, known in lock.packages(roots).items()}
-    assert f"dev_path={environment}/local-sources/netpipe" in variants["netpipe"]
-    assert "dev_path" not in variants["lam"]
 
 
 def test_an_unknown_compiler_is_the_sites_fault(home):

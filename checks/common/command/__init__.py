@@ -34,6 +34,7 @@ class CommandDefinition(CheckDefinition[Any]):
     """A command line of a campaign. Its placeholders are its parameters, and so is a digest of all
     that is said of it: two commands have no case in common."""
 
+    line: CommandLine
     deciding = ""
     sizing = frozenset({"nodes"})
 

@@ -39,7 +39,7 @@ class Match:
 
     @property
     def text(self) -> str:
-        """What the group caught."""
+        """Text that the group caught."""
         return self.line[self.begin : self.end]
 
     @cached_property
@@ -58,7 +58,7 @@ def _opened(text: str) -> str:
 
 
 def expression_fault(text: str, groups: int | None = None) -> str | None:
-    """What is wrong with an expression, which must have so many groups; None: nothing."""
+    """Fault of an expression, which must have so many groups, or None."""
     try:
         found = re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
@@ -145,7 +145,7 @@ def value_of(caught: Caught, found: Sequence[Match], elsewhere: Callable[[], str
 def _beyond(
     line: CommandLine, metrics: Sequence[Metric], memory_bytes: float | None
 ) -> Iterator[str]:
-    """What is wrong with values: too small or great, or other than the formula of others says."""
+    """Faults of values: too small or great, or other than the formula of others says."""
     pairs = list(zip(line.metrics, metrics, strict=True))
     printed = {one.metric.name: found.value / one.factor for one, found in pairs}
     for one, found in pairs:

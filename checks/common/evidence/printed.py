@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch printed, read up to a limit, and only from an ordinary file.
+"""Output of a launch, read up to a limit, and only from an ordinary file.
 
 A broken program may put a link or a pipe in the place of a file.
 """
@@ -30,7 +30,7 @@ class Printed:
 
 
 def read_printed(path: Path, limit_bytes: int = LIMIT_BYTES) -> Printed:
-    """What `path` holds; undecodable bytes are replaced. A file that is missing holds nothing."""
+    """Content of `path`; undecodable bytes are replaced. A file that is missing holds nothing."""
     try:
         with open_regular(path.parent, path.name) as file:
             head, size = file.read(limit_bytes), os.fstat(file.fileno()).st_size
@@ -47,11 +47,11 @@ def read_printed(path: Path, limit_bytes: int = LIMIT_BYTES) -> Printed:
     return Printed(_decoded(lines), said)
 
 
-def last_line(path: Path, stdout: str = "") -> str | None:
-    """The last line of `path`, without one of a program's `stdout`, that is no epitaph of a
+def last_line(stderr: str, stdout: str = "") -> str | None:
+    """The last line of `stderr`, without one of a program's `stdout`, that is no epitaph of a
     launcher; of epitaphs alone the one that tells most; None if there is none."""
     lines = [line for line in stdout[-TAIL_BYTES:].split("\n") if '"assay"' not in line]
-    said = speaking([*lines, *read_printed(path, TAIL_BYTES).text.splitlines()])
+    said = speaking([*lines, *stderr.splitlines()])
     return said[-1] if said else None
 
 

@@ -16,9 +16,12 @@ from dataclasses import dataclass, field
 import msgspec
 
 from records.flags import DISTURBED, DISTURBED_SHARE, NETWORK_UNPROVEN, OVERSUBSCRIBED
+from records.site.node_lists import names_in
 
 #: What the probe sends at least; fewer bytes could be other traffic's.
 _PROBE_LEAST_BYTES = 2**16
+#: Variable in the evidence of a program without MPI: the nodes of its step, as Slurm lists them.
+STEP_NODES = "step_nodes"
 #: By how much the kernel's counts of a core may be off over a launch: two ticks.
 TICKS_S = 0.02
 
@@ -59,7 +62,7 @@ class Link(
     rename={"from_rank": "from", "to_rank": "to"},
     forbid_unknown_fields=True,
 ):
-    """What the probe from one host to the next sent, and what came in there."""
+    """Probe from one host to the next: bytes sent, and bytes that came in there."""
 
     from_host: str
     to_host: str
@@ -108,7 +111,7 @@ def read_evidence(entry: object) -> Evidence:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the harness asked for: `nodes` in order, ranks on each, and the library's name.
+    """Request of the harness: `nodes` in order, ranks on each, and the library's name.
 
     `seen` are variables with the values that ranks must find, by which a setting was changed;
     `device` is what the site demands to carry messages, "" for any.
@@ -147,6 +150,9 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
             found.append(
                 f"the setting {name} reached rank 0 as {seen!r:.100}; asked for was {value!r}"
             )
+    step = evidence.variables.get(STEP_NODES, "")
+    if not {*names_in(step)} <= {*claim.nodes}:
+        found.append(f"Slurm's step ran on {step:.80}, outside the job's nodes")
     hosts = Counter(evidence.hosts())
     nodes = claim.nodes[: -(-claim.ranks // claim.ranks_per_node)]
     if len(evidence.ranks) != claim.ranks:
@@ -160,7 +166,7 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
 
 
 def is_device(found: str, demanded: str) -> bool:
-    """Whether a device is the one demanded, which may leave out parts from behind and name some of
+    """True if a device is the one demanded, which may leave out parts from behind and name some of
     several transports: ch4 is met by ch4:ofi, ob1:tcp by ob1:self,tcp,vader.
     """
     parts, wanted = found.split(":"), demanded.split(":")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import types
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.runtime import runtime
 
+from checks.common.command import CommandDefinition
+from checks.common.definition import CheckDefinition
 from checks.common.evidence.printed import read_printed
 from checks.common.session.outcome import PROGRAMS, CompleteBuild, Outcome, send
 from checks.common.slurm.scheduler import run_options
@@ -46,17 +49,10 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         return str(self.target)
 
     @property
-    def program(self) -> str:
-        """What is built: the fixture's name, with the module of one that a check brings."""
-        kind = type(self)
-        own = kind.__module__ == __name__
-        return kind.__name__ if own else f"{kind.__module__}.{kind.__name__}"
-
-    @property
     def kept(self) -> Path | None:
         """Where this build stays for other sessions, None: there is no harness."""
         folder = os.environ.get(PROGRAMS)
-        name = f"{self.program}-{self.current_environ.name}"
+        name = f"{type(self).__name__}-{self.current_environ.name}"
         return Path(folder, name) if folder else None
 
     @property
@@ -119,7 +115,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
             return
         made.mkdir(exist_ok=True)  # where nothing had to be made
         made.rename(self.kept)
-        send(Outcome(built=CompleteBuild(self.current_environ.name, self.program)))
+        send(Outcome(built=CompleteBuild(self.current_environ.name, type(self).__name__)))
 
     @sanity_function
     def built(self) -> Any:
@@ -156,7 +152,7 @@ class Programs(MakeBuild):
 
 
 class BlasPrograms(MakeBuild):
-    """Those of our programs that are linked with a BLAS."""
+    """Programs of ours that are linked with a BLAS."""
 
     target = "blas-programs"
 
@@ -192,3 +188,35 @@ class Su3Rmd(MakeBuild):
     """The lattice program in both precisions."""
 
     target = "su3_rmd"
+
+
+class CommandBuild(MakeBuild):
+    """`build` of a command line of a campaign, in a folder with its files."""
+
+    line: CommandDefinition
+    target = "none"
+    valid_prog_environs = ["*"]
+
+    @run_before("compile")
+    def prepare(self) -> None:
+        """Have the build done before make, which has nothing to do."""
+        if self.kept and self.kept.is_dir():
+            return
+        folder = Path(self.stagedir, "command")
+        folder.mkdir()
+        self.line.write_files(folder)
+        self.prebuild_cmds = [
+            f"export CC={shlex.quote(self.current_environ.cc)}",
+            f"(cd command && sh -ec {shlex.quote(self.line.line.build)})",
+            "mkdir -p out && find command -maxdepth 1 -type f -exec cp -p -t out {} +",
+        ]
+
+
+def build_of(definition: CheckDefinition[Any], name: str) -> type[MakeBuild]:
+    """The build fixture of this name among `builds` of a definition."""
+    kinds = {kind.__name__: kind for kind in (Programs, BlasPrograms, Hpl, Su3Rmd)}
+    if name in kinds:
+        return kinds[name]
+    body = {"line": definition, "__module__": __name__}
+    made: type[MakeBuild] = types.new_class(name, (CommandBuild,), {}, lambda s: s.update(body))
+    return made

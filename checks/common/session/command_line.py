@@ -26,10 +26,10 @@ from reframe.frontend.executors import RegressionTask, TaskEventListener, polici
 from reframe.frontend.executors.policies import AsynchronousExecutionPolicy, SerialExecutionPolicy
 from reframe.frontend.printer import PrettyPrinter
 
-from checks.common.base import MpiCheck
 from checks.common.guard import message_of
 from checks.common.session.builds import MakeBuild
 from checks.common.session.faults import fault_of
+from checks.common.session.launching import LaunchTest
 from checks.common.session.outcome import (
     JOBS_LIBRARIES,
     BuildFailure,
@@ -39,6 +39,7 @@ from checks.common.session.outcome import (
     send,
 )
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
+from records.plugins import hooks
 
 #: Seconds without news after which launches, and builds, are looked at.
 LOOK_S, BUILD_LOOK_S = 1.0, 0.05
@@ -56,7 +57,7 @@ class Reporter(TaskEventListener):
             output = f"{type(error).__name__}: {error}\n{check.output()}"
             name = task.testcase.environ.name
             send(Outcome(build=BuildFailure(name, type(check).__name__, output)))
-        elif not isinstance(check, MpiCheck):
+        elif not isinstance(check, LaunchTest):
             self._of_suite(task, "failure")
         else:
             fault = fault_of(error, Path.cwd())
@@ -65,10 +66,9 @@ class Reporter(TaskEventListener):
 
     def _of_suite(self, task: Any, end: Any) -> None:
         """The end of a launch of a suite's test, or of a fixture of one."""
-        if not isinstance(task.check, MpiCheck | MakeBuild):
-            from checks.common.reframe_tests.outcomes import report  # slow: needed by suites only
-
-            report(task, end)
+        if not isinstance(task.check, LaunchTest | MakeBuild):
+            for report in hooks("session_task_end"):
+                report(task, end)
 
     on_task_success = partialmethod(_of_suite, end="success")
     on_task_skip = partialmethod(_of_suite, end="skip")
@@ -84,7 +84,7 @@ class Reporter(TaskEventListener):
 
 
 class ReportingPolicy(SerialExecutionPolicy):
-    """One test after the other, as ReFrame's own."""
+    """Policy of one test after the other, as ReFrame's own."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +116,9 @@ class InAllocationPolicy(AsynchronousExecutionPolicy):
     def exit(self) -> None:
         """Run all tests; of jobs that are handed in at once, all programs are made before."""
         if not any(isinstance(one, AllocationScheduler) for one in self._schedulers.values()):
-            self._coming = deque(sorted(self._coming, key=lambda t: isinstance(t.check, MpiCheck)))
+            self._coming = deque(
+                sorted(self._coming, key=lambda t: isinstance(t.check, LaunchTest))
+            )
         self._admit()
         super().exit()
 
@@ -128,9 +130,9 @@ class InAllocationPolicy(AsynchronousExecutionPolicy):
         """Let ReFrame see the next tests: builds, or as many launches as may be handed in."""
         most = max(self._max_jobs[name] for name in self._schedulers if name != "_rfm_local")
         while self._coming:
-            launches = sum(isinstance(task.check, MpiCheck) for task in self._current_tasks)
+            launches = sum(isinstance(task.check, LaunchTest) for task in self._current_tasks)
             builds = len(self._current_tasks) - launches
-            is_launch = isinstance(self._coming[0].check, MpiCheck)
+            is_launch = isinstance(self._coming[0].check, LaunchTest)
             if launches >= most or (builds if is_launch else launches):
                 return
             self._current_tasks.add(self._coming.popleft())
@@ -140,7 +142,7 @@ class InAllocationPolicy(AsynchronousExecutionPolicy):
 
     def snooze(self) -> None:
         """Sleep until there is something to do, in place of ReFrame's poll controller."""
-        launches = [task for task in self._current_tasks if isinstance(task.check, MpiCheck)]
+        launches = [task for task in self._current_tasks if isinstance(task.check, LaunchTest)]
         if any(task.state in ("startup", "completing") for task in launches):
             return
         for scheduler in self._schedulers.values():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each launcher starts ranks: the words of its command inside an allocation. Without ReFrame,
-for site files are validated by it and probe jobs start their ranks by it too."""
+"""Launchers, and how each starts ranks: the words of its command inside an allocation. Without
+ReFrame, for site files are validated by it and probe jobs start their ranks by it too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACEHOLDERS = ("ranks", "ranks_per_node", "nodes", "cpus_per_task", "variables"
 
 @dataclass(frozen=True)
 class Start:
-    """What is to be started; `template` is the environment's `launcher_command`."""
+    """Ranks to be started; `template` is the environment's `launcher_command`."""
 
     ranks: int
     ranks_per_node: int
@@ -29,7 +29,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Launcher:
-    """One way to start ranks, by a program `mpirun` unless the environment names one.
+    """Way to start ranks, by a program `mpirun` unless the environment names one.
 
     `options` have the form of a `launcher_command`, with {cpus} for `cpus` where a rank gets more
     than one; `daemons` are those that the session boots and halts: none, lam, prte, pvm.
@@ -102,7 +102,7 @@ def launch_words(launcher: str, start: Start) -> list[str]:
 
 
 def template_fault(text: str) -> str | None:
-    """What is wrong with a `launcher_command`; None for a right one."""
+    """Fault of a `launcher_command`; None for a right one."""
     known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
     try:
         fields = [

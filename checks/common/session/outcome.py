@@ -2,7 +2,7 @@
 """The outcome of one launch, as a check sends it to the harness: one JSON line on a pipe.
 
 The harness that started the ReFrame session gives the pipe's descriptor in OUTCOME_FD and turns
-each line into a record. Without the variable (a check run by hand) nothing is sent.
+each line into a record. Without the variable nothing is sent.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Neighbour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Outcome(msgspec.Struct, forbid_unknown_fields=True):
-    """What a check says of one launch; `launch_index` is its place in the list of launches.
+    """Message of a session on a launch; `launch_index` is its place in the list of launches.
 
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
     message is of no launch: `build` failed, one was `built` and can be kept, `progress` says what

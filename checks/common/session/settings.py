@@ -19,6 +19,7 @@ import checks.common.slurm.scheduler  # noqa: F401  registers the scheduler
 from checks.common.brought import BROUGHT_FILE
 from checks.common.session.preparation import preparation
 from checks.common.slurm.allocation import ALLOCATION
+from records.plugins import hooks
 from records.site.limits import nominal
 
 #: Environment variable with the path of the site's description as JSON.
@@ -66,7 +67,8 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_this_machine(cores: int) -> dict[str, Any]:
-    """What ReFrame's own detection finds of this machine, cut to a node of so many cores."""
+    """Processor of this machine as ReFrame's own detection finds it, cut to a node of so many
+    cores."""
     found = cpuinfo()
 
     def cut(masks: list[str]) -> list[str]:
@@ -85,8 +87,6 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
     brought = BROUGHT_FILE in os.environ
     own = _of_this_machine(site["cores_per_node"]) if brought and site["virtual_cluster"] else {}
     processor = {**own, **further["processor"], "num_cpus": site["cores_per_node"]}
-    if brought:
-        import checks.common.reframe_tests.launcher  # slow: needed by suites only  # noqa: F401
     if sockets:
         per_socket = site["cores_per_node"] // sockets
         processor |= {"num_sockets": sockets, "num_cpus_per_socket": per_socket}
@@ -94,7 +94,8 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
         **further,
         "name": site["partition"],
         "scheduler": "assay-allocation" if ALLOCATION in os.environ else "assay-slurm",
-        "launcher": "assay-environment" if brought else "local",
+        # Imported, the plugin of suites registers its launcher.
+        "launcher": "assay-environment" if brought and hooks("session_prepare") else "local",
         "features": [*further.get("features", []), *(["remote", "scontrol"] if brought else [])],
         "access": site["access"],
         "environs": sorted(site["environments"]),
@@ -117,7 +118,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
 
 
 def _modules_system(site: dict[str, Any]) -> str:
-    """What loads the modules of tests of suites; it is asked only where a test asks it."""
+    """Module system for tests of suites; it is used only where a test asks for modules."""
     if BROUGHT_FILE not in os.environ:
         return "nomod"
     system: str = site["modules_system"]

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from checks.common.switches import Switches, drawn_at
 
-#: Environment variable with the path of the allocation as JSON.
-ALLOCATION = "ASSAY_ALLOCATION"
+#: Environment variables with the run's id, and with the path of the allocation as JSON.
+RUN_ID, ALLOCATION = "ASSAY_RUN_ID", "ASSAY_ALLOCATION"
 #: Seconds that Slurm needs at the end of an allocation; no launch is started within them.
 ENDING_S = 30.0
 #: Sets of nodes of which the one that shares the fewest cores is taken.
@@ -53,7 +53,7 @@ class Allocation(BaseModel):
         ranks_per_node: int,
         files: tuple[str, str] = ("-", "-"),
     ) -> list[str]:
-        """What precedes a command to run it in a step; `script` is launch/allocated.sh.
+        """Words that precede a command to run it in a step; `script` is launch/allocated.sh.
 
         `files` get the command's stdout and stderr; without them they are the step's own.
         """
@@ -89,7 +89,7 @@ class Allocation(BaseModel):
         return [node for node in self.nodes if node in chosen]
 
     def _sharing(self, nodes: Sequence[str]) -> int:
-        """How often a core is that of a further node."""
+        """Number of times that a core is that of a further node."""
         cores = [core for node in nodes for core in self.cores.get(node, ())]
         return len(cores) - len(set(cores))
 
@@ -98,9 +98,3 @@ def told_allocation() -> Allocation | None:
     """The allocation in the file that the environment names; None without one."""
     file = os.environ.get(ALLOCATION)
     return None if file is None else Allocation.model_validate_json(Path(file).read_bytes())
-
-
-def granted_nodes() -> frozenset[str] | None:
-    """The nodes of that allocation; None without one."""
-    allocation = told_allocation()
-    return None if allocation is None else frozenset(allocation.nodes)

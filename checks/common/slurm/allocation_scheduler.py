@@ -70,7 +70,7 @@ class _Step:
         self.status: int | None = None
 
     def over(self) -> bool:
-        """Whether the launch has ended, though srun may still be at its step's end."""
+        """True if the launch has ended, though srun may still be at its step's end."""
         gone = self.process.poll() is not None
         with suppress(BlockingIOError):
             while len(self._said) < _KEPT and (text := os.read(self.pipe, _KEPT)):
@@ -273,7 +273,7 @@ class AllocationScheduler(SqueueJobScheduler):
         job.step.end()
 
     def _take_over(self, job: Any) -> None:
-        """What has become of a job whose launch has ended."""
+        """Take over how the launch of a job ended."""
         step, job.ended = job.step, Moment.now()
         self._ending.append(step)
         job._jobid = step.name or job._jobid

@@ -16,7 +16,7 @@ from records.waiting import CONNECTION_S, SLURM_COMMAND_S, scaled
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command printed, and its status: 124 if it did not end in time, 127 if there is no
+    """Output of a command, and its status: 124 if it did not end in time, 127 if there is no
     such command."""
 
     status: int
@@ -31,7 +31,7 @@ class Answer:
 
 
 def run_here(argv: Sequence[str]) -> Answer:
-    """How a command ends that this process runs."""
+    """Run a command in this process; gives how it ended."""
     limit_s = scaled(SLURM_COMMAND_S)
     try:
         ended = subprocess.run(argv, capture_output=True, timeout=limit_s, check=False)
@@ -51,11 +51,11 @@ class Slurm:
         self._settings = ""
 
     def ask(self, *argv: str) -> Answer:
-        """How a command ends."""
+        """Run a command; gives how it ended."""
         return self._run(argv)
 
     def output(self, *argv: str) -> str | None:
-        """What a command prints; None where it fails."""
+        """Output of a command; None where it fails."""
         answer = self.ask(*argv)
         return answer.stdout if answer.status == 0 else None
 
@@ -65,7 +65,7 @@ class Slurm:
         return self._settings
 
     def leaves_processes(self) -> bool:
-        """Whether a job's daemonised processes outlive it, as far as Slurm's settings tell.
+        """True if a job's daemonised processes outlive it, as far as Slurm's settings tell.
 
         They do unless control groups hold them, or the epilog of a virtual cluster ends them.
         """
@@ -75,7 +75,7 @@ class Slurm:
         return by_process and not ended.endswith("/end-of-job")
 
     def most_steps(self) -> int | None:
-        """How many steps Slurm gives a job (MaxStepCount); None where it does not say."""
+        """Number of steps that Slurm gives a job (MaxStepCount); None where it does not say."""
         found = re.match(r"\d+", setting(self.settings(), "MaxStepCount") or "")
         return int(found[0]) if found else None
 
@@ -109,7 +109,7 @@ class Slurm:
         return pairs(self.output(*words) or "")
 
     def down_nodes(self, asked: str) -> list[str]:
-        """Those of the nodes, as Slurm lists names, that are down; none where it does not tell."""
+        """Nodes that are down among these, as Slurm lists names; none where it does not tell."""
         states = self.node_states(f"--nodes={asked}")
         return sorted(name for name, state in states.items() if is_down(state))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One job of Slurm: handed in, looked at while it waits and runs, and what became of it.
+"""Job of Slurm: handed in, looked at while it waits and runs, and what became of it.
 
 Launches, allocations and probes share it; how long each bears a controller that does not answer,
 and how often it looks, is theirs to say.
@@ -182,7 +182,7 @@ class SlurmJob:
             self._slurm.cancel(self.job_id)
 
     def end_reason(self) -> str | None:
-        """What became of the job; None: it runs, and goes on. Raises ControllerSilentError.
+        """End of the job in words; None: it runs, and goes on. Raises ControllerSilentError.
 
         Slurm says it once the job's nodes are clear, or later where one of them does not answer.
         """

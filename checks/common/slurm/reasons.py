@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm's words about a job that does not run mean: wait, stop, or ask for more.
+"""Meaning of Slurm's words about a job that does not run: wait, stop, or ask for more.
 
 `squeue` and `scontrol` give a pending job's reason, `sbatch` the error of one that was not taken.
 The reasons are those of Slurm 20.11 to 24.11 (job_reason_string), the errors those of its
@@ -70,7 +70,7 @@ _MEANING = {
 
 
 def pending_verdict(reason: str) -> Pending:
-    """Whether a job that is pending for this reason is worth waiting for."""
+    """Verdict on waiting for a job that is pending for this reason."""
     word = _word(reason)
     return next((verdict for verdict, form in _PENDING if re.match(form, word)), "waits")
 
@@ -81,7 +81,7 @@ def _word(reason: str) -> str:
 
 
 def refusal_verdict(said: str) -> Refusal:
-    """What it means that `sbatch` ended with these words on its standard error."""
+    """Meaning of these words of `sbatch` on its standard error."""
     limit = _LIMIT.search(said)
     if limit and not re.search(_REFUSED[0][1], limit[1]):
         return "never" if pending_verdict(limit[1]) == "never" else "waits"
@@ -97,7 +97,7 @@ def with_meaning(reason: str) -> str:
 
 
 def last_words(said: str) -> str:
-    """What sbatch said of its failure in one line: a limit's name, and the error."""
+    """Words of sbatch on its failure in one line: a limit's name, and the error."""
     lines = [line.strip() for line in said.strip().splitlines() if line.strip()]
     limit = _LIMIT.search(said)
     last = lines[-1] if lines else "no reason given"

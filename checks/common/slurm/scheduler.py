@@ -28,14 +28,13 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 from checks.common.evidence.clocks import Moment
 from checks.common.session.faults import Fault, Loss
 from checks.common.session.outcome import Outcome, send
+from checks.common.slurm.allocation import RUN_ID
 from checks.common.slurm.commands import HERE, Answer
 from checks.common.slurm.job import BEFORE, FORGOTTEN, QUIET_POLL_S, SlurmJob
 from checks.common.slurm.reasons import with_meaning
 from records.run.queue_state import QueueState
 from records.waiting import CONTROLLER_S, DOWN_NODES_S, PENDING_CONTROLLER_S, scaled
 
-#: Environment variable with the run's id.
-RUN_ID = "ASSAY_RUN_ID"
 #: File in the job's working folder that its script creates last.
 END_MARKER = "launch.ended"
 #: Of a long wait a share passes between two looks, up to a limit: a controller has more to do.
@@ -59,7 +58,7 @@ def run_options() -> list[str]:
 
 
 def step_name(name: str) -> str:
-    """What Slurm calls a launch's step in an allocation: it too names the run."""
+    """Name of a launch's step in an allocation: it too names the run."""
     return f"{_run_name()}.{name}"
 
 
@@ -184,7 +183,7 @@ def pause_s(slurm_job: SlurmJob) -> float:
 
 
 def _missing_nodes(job: Any, reason: str) -> str | None:
-    """Which nodes that the job cannot do without are down and not waited for, or None."""
+    """Names of nodes that the job cannot do without, and that are down for good, or None."""
     if reason in ("Priority", "", "BeginTime"):
         return None
     asked = job.slurm.get("ReqNodeList", "(null)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm takes and prints, as data: jobs, nodes, steps, times, limits, options."""
+"""Texts that Slurm takes and prints, as data: jobs, nodes, steps, times, limits, options."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def pairs(listed: str) -> dict[str, str]:
 
 
 def is_down(state: str) -> bool:
-    """Whether a node in this state, as sinfo says it, is gone; one that is drained is not."""
+    """True if a node in this state, as sinfo says it, is gone; one that is drained is not."""
     return _DOWN.search(state) is not None
 
 
 def is_usable(state: str) -> bool:
-    """Whether jobs get a node in this state, as sinfo says it, now or when others end."""
+    """True if jobs get a node in this state, as sinfo says it, now or when others end."""
     return _USABLE.fullmatch(state) is not None
 
 
@@ -95,7 +95,7 @@ def left_s(job: Mapping[str, str]) -> float | None:
 
 
 def option_values(access: Iterable[str], name: str, letter: str) -> list[str]:
-    """What options of sbatch give an option, in any notation; the last one counts."""
+    """Values that options of sbatch give an option, in any notation; the last counts."""
     form = rf"(?:^|\s)(?:--{name}[=\s]\s*|-{letter}\s*)['\"]?([^\s'\"]+)"
     return re.findall(form, " ".join(access))
 

@@ -30,7 +30,8 @@ def make_site(folder: Path, programs: Mapping[str, Any], **changes: Any) -> dict
 def dry_run(
     folder: Path, file: str, *options: str, more: Mapping[str, str] | None = None, **how: Any
 ) -> tuple[CompletedProcess[str], dict[Path, str]]:
-    """What ReFrame said of a file of the session on that site, and its job scripts by folder."""
+    """Run a file of the session dry on that site: what ReFrame said, and its job scripts by
+    folder."""
     there = str(folder / "site.json")
     variables = {"ASSAY_SITE_FILE": there, "ASSAY_HPL_ARCHIVE": there, **(more or {})}
     variables["ASSAY_LAUNCHES_FILE"] = str(folder / "launches.jsonl")

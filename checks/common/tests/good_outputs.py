@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib import import_module
 from typing import Any
 
 from msgspec import to_builtins
@@ -19,9 +20,9 @@ from checks.common.definition import CheckDefinition
 from checks.common.evidence.ranks import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
+from checks.common.sources import shipped_folders
 from checks.common.tests.evidence_of import evidence_of
 from checks.hpl.run import read_test as read_hpl
-from checks.netpipe.run import read_table as read_netpipe
 from checks.osu import output as osu_output
 from checks.osu.run import read_test as read_osu
 from checks.su3_rmd import output as su3_output
@@ -33,7 +34,7 @@ Reader = Callable[[Any, json_lines.Output, str], Reading]
 
 @dataclass(frozen=True)
 class Sample:
-    """One good launch: what was asked, and what was printed (`text`: stdout, then stderr)."""
+    """Good launch: what was asked, and what was printed (`text`: stdout, then stderr)."""
 
     name: str
     definition: CheckDefinition[Any]
@@ -46,7 +47,7 @@ class Sample:
 
     @cached_property
     def claim(self) -> Claim:
-        """What a harness would have asked for that got this output."""
+        """Claim of a harness that got this output."""
         output = json_lines.parse(self.text, self.known)
         hosts = output.hosts()
         library = output.evidence.library if output.evidence else ""
@@ -71,7 +72,7 @@ class Sample:
         return self.definition.metrics_by_name if self.own else {}
 
     def judge(self, text: str) -> Reading:
-        """What the launch gave had it printed `text`; raises OutputError as the readers do.
+        """Reading of the launch had it printed `text`; raises OutputError as the readers do.
 
         As MpiCheck judges it, but for tokens: they must not be what refuses a changed line.
         """
@@ -107,7 +108,8 @@ def samples() -> list[Sample]:
 
 
 def _launches() -> Iterator[Sample]:
-    for file in sorted(FOLDER.glob("*/samples/*.params.json")):
+    every = (folder.glob("*/samples/*.params.json") for folder in shipped_folders())
+    for file in sorted(file for files in every for file in files):
         name, definition = file.name.removesuffix(".params.json"), CHECKS[file.parents[1].name]
         text = file.with_name(f"{name}.out").read_text()
         errors = file.with_name(f"{name}.err")
@@ -123,7 +125,8 @@ def _launches() -> Iterator[Sample]:
         elif definition.name == "netpipe":
             found = re.search(r'"assay":"end","program":"(\w+)"', text)
             starter = found[1] if found else None
-            own, ends, read = False, bool(starter), partial(read_netpipe, starter=starter)
+            read_table = import_module(f"{definition.package}.run").read_table
+            own, ends, read = False, bool(starter), partial(read_table, starter=starter)
         yield Sample(f"{definition.name} {name}", definition, params, text, read, own, ends)
 
 

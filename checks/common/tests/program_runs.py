@@ -40,7 +40,7 @@ def chosen(request: pytest.FixtureRequest, name: str) -> set[Any]:
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """One launch: what it printed, read as the checks read it, and its exit status."""
+    """Launch of a program: what it printed, read as the checks read it, and its exit status."""
 
     text: str
     status: int

@@ -40,7 +40,7 @@ def expected_calls(rank: int, ranks: int) -> dict[tuple[str, int | None], tuple[
 
 
 def prove_rank(line: dict[str, Any], ranks: int) -> bool:
-    """One rank's line; prints what differs."""
+    """Compare a rank's line; prints what differs."""
     rank = line["rank"]
     found = {(c["call"], c["peer"]): (c["count"], c["bytes"]) for c in line["calls"]}
     expected = expected_calls(rank, ranks)

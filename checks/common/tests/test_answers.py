@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with an answer of one of our programs is named with its point."""
+"""Faults of an answer of one of our programs are named with their point."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_program_that_ran_with_other_settings_gives_no_answer(name):
 
 @pytest.mark.parametrize(
     ("name", "pattern", "instead", "said"),
-    [(name, *change) for name, changes in CHANGES.items() for change in changes],
+    [(name, *change) for name in sorted(CHANGES.keys() & GOOD.keys()) for change in CHANGES[name]],
 )
 def test_what_was_changed_is_named(name, pattern, instead, said):
     text, changes = re.subn(pattern, instead, GOOD[name].text)

@@ -12,6 +12,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from statistics import fmean, median
 
 import pytest
@@ -19,7 +20,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checks.common.tests.good_outputs import samples
-from checks.netpipe.output import schedule
 from checks.osu.output import expected_sizes
 from checks.osu.tables import TESTS
 
@@ -195,7 +195,7 @@ OF_LINES = [
 
 
 def change_in_line(dice, lines, pattern, other):
-    """One match of a pattern becomes another text; a word now and then wherever it occurs."""
+    """Turn a match of a pattern into another text; a word now and then wherever it occurs."""
     for _ in range(10):
         at = dice.randrange(len(lines))
         if matches := list(re.finditer(pattern, lines[at])):
@@ -270,7 +270,7 @@ DECIMALS = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?", re.ASCII)
 
 
 def facts(sample, text):
-    """What a text states, in no order: words, and numbers each with its tolerance."""
+    """Statements of a text, in no order: words, and numbers each with its tolerance."""
     return sorted([*of_ours(sample, text), *of_format(sample, text)])
 
 
@@ -333,7 +333,7 @@ def of_entry(sample, entry):
 
 
 def numbers_of(entry):
-    """What of a metric another printed value depends on."""
+    """Part of a metric that another printed value depends on."""
     name, samples = entry["name"], entry.get("samples")
     empty = entry.get("at", {}).get("message_bytes") == 0
     if not (name in FREE or (name == "half_round_trip_loop" and empty)):
@@ -359,7 +359,7 @@ def of_note(sample, key, value):
 
 
 def alike(good, other):
-    """Whether two lists of facts are the same, within what rounding leaves open."""
+    """True if two lists of facts are the same, within what rounding leaves open."""
     return len(good) == len(other) and all(
         words == said
         and len(numbers) == len(found)
@@ -426,7 +426,8 @@ def sizes_asked(sample):
     asked, dump = sample.params, sample.params.model_dump()
     bounds = [dump.pop("least_bytes", 0), dump.pop("greatest_bytes", 0)]
     if sample.definition.name == "netpipe":
-        return schedule(*bounds, asked.perturbation_bytes), dump
+        output = import_module(f"{sample.definition.package}.output")
+        return output.schedule(*bounds, asked.perturbation_bytes), dump
     if sample.definition.name == "osu" and TESTS[asked.test].sized:
         return expected_sizes(*bounds), dump
     return bounds, dump

@@ -33,7 +33,7 @@ def clock(tmp_path):
 
 
 def session(folder, clock, script):
-    """What session.sh printed around a shell script, under a clock that the script may set."""
+    """Output of session.sh around a shell script, under a clock that the script may set."""
     more = clock.variables | {"ASSAY_TOKEN": OURS, "SLURM_JOB_NODELIST": gethostname()}
     told = ran([SESSION, "none", "60", "sh", "-c", script], more, cwd=folder)
     return json_lines.parse(told.stdout, {}, OURS)

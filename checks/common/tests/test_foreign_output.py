@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from checks.common import json_lines
 from checks.common.sources import CHECKS
 from checks.hpl import output as hpl
-from checks.netpipe import output as netpipe
 from checks.osu import OsuParameters
 from checks.osu import output as osu
 
@@ -26,15 +25,11 @@ def _read_osu(text, name):
     return osu.parse(text, params).values
 
 
-def _read_netpipe(text, name):
-    return netpipe.parse(text, netpipe.schedule(1, 65536, 3), 20)
-
-
 def _read_hpl(text, name):
     return hpl.parse(text)
 
 
-READERS = {"osu": _read_osu, "netpipe": _read_netpipe, "hpl": _read_hpl}
+READERS = {"osu": _read_osu, "hpl": _read_hpl}
 FILES = {
     path.name: path
     for kind in READERS

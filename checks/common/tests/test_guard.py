@@ -9,9 +9,9 @@ import pytest
 
 from assay.cli.main import main
 from assay.tests.campaign_texts import SITE_FILE
+from checks.common.base import Setting, leaf_of
 from checks.common.guard import CheckError, _fits, line_below
 from checks.common.registry import CHECKS, add_folder
-from checks.common.session.leaves import leaf_of
 from checks.common.sources import MOST_BYTES, build_files, launch_files
 from checks.common.tests.test_folders import CAMPAIGN, HELLO, folder
 from records.errors import AssayError, ExitStatus
@@ -175,7 +175,7 @@ def test_what_a_class_does_wrong_is_told(folder, method, body, said):
     own = {"command": 'return ["hello"]', "read": "return Reading([])"}
     (folder / "hello" / "run.py").write_text("\n" + RUN.replace(own[method], body))
     add_folder(folder)
-    launch = object.__new__(leaf_of(CHECKS["hello"]))
+    launch = leaf_of(CHECKS["hello"])(CHECKS["hello"], None, Setting(ranks=2, ranks_per_node=1))
     with pytest.raises(CheckError, match=said):
         getattr(launch, method)(*((None, "") if method == "read" else ()))
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch between two nodes does with hops: the nodes it asks for, and what it records."""
+"""Hops of a launch between two nodes: the nodes it asks for, and what it records."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
-from checks.common.base import MpiCheck
+from checks.common.base import OwnProgram, Setting
 from checks.common.json_lines import Output
+from checks.common.judging import hops_between, other_hops
 from checks.common.registry import CHECKS
 from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.tests.evidence_of import evidence_of
@@ -18,25 +17,21 @@ CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]").topology()
 
 
 def launch(check: str = "pt2pt", hops: int = 0, topology=CUBE, **given):
-    """What MpiCheck's methods see of a launch."""
     definition = CHECKS[check]
     given = {"ranks": 2, **given} if check == "alltoall_pairs" else {"hops": hops}
-    return SimpleNamespace(
-        definition=definition,
-        params=definition.parameters.model_validate(given),
-        declared_topology=lambda: topology,
-        switches="",
-        current_partition=SimpleNamespace(extras={"shared_cores": {}}),
-    )
+    params = definition.parameters.model_validate(given)
+    partition = {"shared_cores": dict[str, list[int]]()}
+    setting = Setting(ranks=2, ranks_per_node=1, topology=topology, partition=partition)
+    return OwnProgram(definition, params, setting)
 
 
 def hops_of(found, *hosts: str):
-    return MpiCheck._hops(found, Output(evidence=evidence_of(*hosts)))
+    return hops_between(Output(evidence=evidence_of(*hosts)), found)
 
 
 @pytest.mark.parametrize(("hops", "pair"), [(0, None), (1, ("n0", "n1")), (3, ("n0", "n7"))])
 def test_a_launch_asks_for_a_pair_so_many_hops_apart(hops, pair):
-    assert MpiCheck.nodes_asked(launch(hops=hops)) == pair
+    assert launch(hops=hops).nodes_asked() == pair
 
 
 def granted(monkeypatch, folder, *nodes: str, ends_at: float = 1e10, **more):
@@ -49,13 +44,13 @@ def granted(monkeypatch, folder, *nodes: str, ends_at: float = 1e10, **more):
 
 def test_in_an_allocation_the_pair_is_one_of_its_nodes(tmp_path, monkeypatch):
     granted(monkeypatch, tmp_path, "n1", "n5", "n6")
-    assert MpiCheck.nodes_asked(launch(hops=3)) == ("n1", "n6")
+    assert launch(hops=3).nodes_asked() == ("n1", "n6")
     granted(monkeypatch, tmp_path, "n1", "n3")
-    assert MpiCheck.nodes_asked(launch(hops=3)) == ("n0", "n7"), "which is refused by name"
+    assert launch(hops=3).nodes_asked() == ("n0", "n7"), "which is refused by name"
 
 
 def test_a_site_without_a_topology_is_asked_for_no_nodes_and_gives_no_hops():
-    assert MpiCheck.nodes_asked(launch(hops=3, topology=None)) is None
+    assert launch(hops=3, topology=None).nodes_asked() is None
     assert hops_of(launch(topology=None), "n0", "n1") == []
     assert hops_of(launch(), "n2", "n2") == [], "ranks of one node have none"
 
@@ -67,11 +62,11 @@ def test_the_ends_are_the_first_and_the_last_rank_by_their_short_names():
 
 def test_nodes_that_lie_elsewhere_make_the_launch_wrong():
     there = hops_of(launch(), "n0", "n1")
-    assert MpiCheck._other_hops(launch(hops=1), there) is None
-    assert MpiCheck._other_hops(launch(), there) is None
-    said = MpiCheck._other_hops(launch(hops=3), there)
+    assert other_hops(there, launch(hops=1)) is None
+    assert other_hops(there, launch()) is None
+    said = other_hops(there, launch(hops=3))
     assert said == "hops = 3 were asked for; between the launch's nodes are 1"
-    assert "are unknown" in str(MpiCheck._other_hops(launch(hops=3), []))
+    assert "are unknown" in str(other_hops([], launch(hops=3)))
 
 
 def test_every_pair_of_nodes_has_its_own_hops():

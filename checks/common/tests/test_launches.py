@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from checks.common.session.launches import LaunchRequest, launch_test
+from checks.common.session.launches import launch_test
+from checks.common.session.launching import LaunchRequest
 from checks.common.sources import FURTHER_CHECKS
 from checks.common.tests.dry_runs import dry_run, make_site, write_launches
 from checks.common.tests.program_runs import ran

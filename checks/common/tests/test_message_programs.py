@@ -118,7 +118,7 @@ def some(*groups):
 
 @pytest.fixture(scope="module", params=LIBRARIES)
 def runs(request):
-    """What a command did; the first one asked of a group and program has all of them run."""
+    """Result of a command; the first one asked of a group and program has all of them run."""
     out = built_programs(request.param, PROGRAMS)
     asked = {*chosen(request, "command"), *GROUPS[-1], next(iter(GOOD))}
 

@@ -20,7 +20,7 @@ LAUNCH = LIBRARY.parent / "launch"
 
 
 def session(folder: Path, script: str, **more: str) -> str:
-    """What session.sh prints around a program that is this shell script."""
+    """Output of session.sh around a program that is this shell script."""
     told = {"SLURM_JOB_NODELIST": gethostname(), TOKEN: OURS, **more}
     words = [str(LAUNCH / "session.sh"), "none", "60", "sh", "-c", script]
     return ran(words, told, cwd=folder, check=False).stdout

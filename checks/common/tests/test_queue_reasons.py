@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm says of a job that does not run, in the words of versions 20.11 to 24.11."""
+"""Slurm's words on a job that does not run, in the words of versions 20.11 to 24.11."""
 
 import pytest
 

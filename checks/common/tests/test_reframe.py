@@ -11,7 +11,7 @@ from assay.run.launches import launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from checks.common.registry import CHECKS
-from checks.common.session.launch_setup import SessionLauncher
+from checks.common.session.launching import SessionLauncher
 from checks.common.tests.dry_runs import dry_run, make_site, write_launches
 from checks.hpl import HplParameters
 from checks.hpl.settings import hpl_dat
@@ -97,15 +97,21 @@ def test_every_check_is_launched_in_every_environment(job_scripts):
     assert set(job_scripts) == {(e, c) for e in once for c in everywhere | once[e]}
 
 
-def test_every_check_can_be_run_by_hand_with_its_parameters_as_variables(tmp_path):
-    make_site(tmp_path, {"mpich": {"osu": "/opt/osu", "netpipe": "NPmpich2"}})
-    options = ["-p", "^(mpich|pvm)$", "-S", "hpl.p=2", "-S", "ring.turns=7"]
-    answer, scripts = dry_run(tmp_path, "by_hand.py", *options)
+def test_the_example_of_every_check_is_launched(tmp_path):
+    site = make_site(tmp_path, {"mpich": {"osu": "/opt/osu", "netpipe": "NPmpich2"}})
+    cores, launches = site["cores_per_node"], []
+    for index, (name, check) in enumerate(CHECKS.items()):
+        params = check.parameters.model_validate(check.example)
+        placed = check.layout(params, cores)
+        asked = {"ranks": placed.ranks, "ranks_per_node": placed.ranks_per_node, "limit_s": 60.0}
+        asked |= {"index": index, "case_id": f"{name}-12345678", "check": name, "block": 1}
+        asked |= {"environment": "mpich" if "mpi" in check.features else "pvm", "attempt": 1}
+        launches.append({**asked, "params": params.complete()})
+    write_launches(tmp_path, launches)
+    answer, scripts = dry_run(tmp_path, "launches.py", "--keep-stage-files")
     assert answer.returncode == 0, answer.stdout[-3000:]
-    found = {stage.name: text for stage, text in scripts.items()}
-    assert found.keys() >= CHECKS.keys()
-    assert "--ntasks=4\n" in found["hpl"]
-    assert "--turns=7 " in found["ring"]
+    started = [CASE.match(stage.name) for stage in scripts]
+    assert {found["check"] for found in started if found} == {*CHECKS}
 
 
 def test_ranks_nodes_and_access_reach_the_job(job_scripts):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What session and evidence say is held against the job, and against each other."""
+"""Words of session and evidence are held against the job, and against each other."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm's commands answer."""
+"""Answers of Slurm's commands."""
 
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One job of Slurm, from what Slurm prints of it: handed in, waiting, silent, ended."""
+"""Job of Slurm, from what Slurm prints of it: handed in, waiting, silent, ended."""
 
 from functools import cached_property
 

@@ -28,7 +28,7 @@ open(sys.argv[1], "w").write(f"{segment} {semaphores}")
 
 
 def holds(condition) -> bool:
-    """Whether a condition holds, at once or soon."""
+    """True if a condition holds, at once or soon."""
     end = time.monotonic() + PATIENCE_S
     while not (found := condition()) and time.monotonic() < end:
         time.sleep(0.02)

@@ -65,8 +65,8 @@ def test_a_step_is_told_to_end_when_the_session_is_killed(tmp_path):
 
 @pytest.fixture
 def launched(tmp_path):
-    """What a launch of two nodes in an allocation hands to Slurm's own srun, which a module puts
-    first on the PATH."""
+    """Words that a launch of two nodes in an allocation hands to Slurm's own srun, which a module
+    puts first on the PATH."""
     real = tmp_path / "slurm" / "srun"
     real.parent.mkdir()
     real.write_text('#!/bin/sh\necho "overlap=$SLURM_OVERLAP $*"\n')

@@ -19,7 +19,7 @@ _NO_VARIANT = ("ranks", "repetitions", "runs", "warmup", "seed")
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One curve family: an operation in an environment over sizes and process counts.
+    """Curve family: an operation in an environment over sizes and process counts.
 
     `variant` names the procedure or the placement where a campaign varies them. The fitted times
     are medians over launches.

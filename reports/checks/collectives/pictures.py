@@ -6,41 +6,50 @@ from __future__ import annotations
 import numpy as np
 
 from reports.analysis.run import Analysis
-from reports.checks.collectives.measured import Measured, measured, position, words
+from reports.checks.collectives.measured import (
+    CHECK,
+    METRIC,
+    Measured,
+    measured,
+    position,
+    words,
+)
 from reports.notation.palette import QUIET, Look
 from reports.notation.units import count_text, readable_unit
 from reports.show.lines import (
-    LOG_BANDS,
+    EFFORT,
     MESSAGE_LENGTH,
     footer,
+    grouped,
+    length,
     lines_of,
+    lines_picture,
     picture_of,
     ranges_text,
 )
 from reports.show.panel import Axis, Mark, Panel, Picture, Series
 
+#: Panels of a picture: the operations of a campaign with a variant or two.
+MOST_OPERATIONS = 16
+
 
 def against_length(analysis: Analysis) -> Picture | None:
     """Time against message length at the greatest process count, one panel an operation."""
-    groups = _by_operation(analysis)
-    groups.pop("barrier", None)
-    families = [family for found in groups.values() for family in found]
-    greatest = max((p for family in families for p in family.counts), default=0)
-    shown = {
-        name: kept
-        for name, found in groups.items()
-        if (kept := [family for family in found if greatest in family.counts])
-    }
-    return picture_of(
+    every = analysis.rows_of(CHECK, METRIC)
+    rows = [row for row in every if row.series.at_value("operation") != "barrier"]
+    greatest = max((analysis.case(row).ranks for row in rows), default=0)
+    rows = [row for row in rows if analysis.case(row).ranks == greatest]
+    return lines_picture(
         analysis,
-        shown.items(),
-        lambda group: _length_panel(analysis, *group, greatest),
+        grouped(analysis, rows, ("message_bytes", "ranks", *EFFORT), length),
+        length,
+        Axis(MESSAGE_LENGTH, scale="bytes"),
         anchor="picture-collective-length",
         title="Time of collective operations against message length,"
         f" {count_text(greatest, 'process')}",
-        caption=f"Lines: means; bands: ± s{LOG_BANDS}; dots: single launches. Message length per"
-        " pair of processes.",
-        most=len(shown),
+        caption="Message length per pair of processes.",
+        log_y=True,
+        most=MOST_OPERATIONS,
     )
 
 
@@ -57,7 +66,7 @@ def against_counts(analysis: Analysis) -> Picture | None:
         title="Startup latency of collective operations against process count",
         caption="The shortest message; lines join means, bands: ± s. Thick pale: the chosen law"
         " T0(p); dotted: those that the launches do not tell from it.",
-        most=len(groups),
+        most=MOST_OPERATIONS,
     )
 
 
@@ -67,23 +76,6 @@ def _by_operation(analysis: Analysis) -> dict[str, list[Measured]]:
     for family in measured(analysis):
         groups.setdefault(family.operation, {}).setdefault(family.environment, family)
     return {operation: list(found.values()) for operation, found in groups.items()}
-
-
-def _length_panel(
-    analysis: Analysis, operation: str, families: list[Measured], count: int
-) -> Panel:
-    rows = [row for f in families for row in f.rows if position(analysis, row)[0] == count]
-    unit = readable_unit("s", [max(row.summary.mean for row in rows)])
-    lines = lines_of(analysis, rows, lambda row: float(position(analysis, row)[1]), unit, log=True)
-    lengths = [place for line in lines for place in line.x]
-    return Panel(
-        words(operation),
-        lines,
-        f"{words(operation)} against message length: {ranges_text(lines, unit.label)}",
-        Axis(MESSAGE_LENGTH, scale="bytes", low=min(lengths) / 1.4, high=max(lengths) * 1.4),
-        Axis(f"time, {unit.label}", scale="log"),
-        footer(analysis, rows),
-    )
 
 
 def _count_panel(analysis: Analysis, operation: str, families: list[Measured]) -> Panel:

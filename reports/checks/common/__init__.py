@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the sections of several checks share."""
+"""Parts that the sections of several checks share."""

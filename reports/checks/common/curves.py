@@ -19,12 +19,12 @@ DrawPicture = Callable[[Analysis], Picture | None]
 
 
 def of_check(check: str, *makers: Callable[..., T]) -> tuple[Callable[[Analysis], T], ...]:
-    """What several checks show alike, of this one."""
+    """Makers of what several checks show, for a check."""
     return tuple(partial(make, check=check) for make in makers)
 
 
 def case_and_message(analysis: Analysis, row: Row) -> str:
-    """What tells a row's case from others, and its message length."""
+    """Parameters that vary of a row's case, and its message length."""
     case = analysis.case(row)
     return joined(*analysis.labels[case.check].parts(case), bytes_text(message_bytes(row)))
 

@@ -8,23 +8,21 @@ squares: launches of one block have met the same state of the machine, and block
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from operator import itemgetter
 from statistics import linear_regression, median
 
-from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row, flags_of
-from reports.notation.units import bytes_text, count_text, fixed, significant
+from reports.notation.units import bytes_text, count_text, fixed
 from reports.notation.values import between, interval_text, not_resolved
-from reports.show.lines import EFFORT, counted_footer, joined, picture_of
-from reports.show.panel import Axis, Panel, Picture, Series
+from reports.show.lines import EFFORT
 from reports.show.rows import message_bytes, name_cell
 from reports.show.tables import Cell, Table, numeric, pivot
 from reports.statistics.descriptive import Summary, summarise
 
-#: The time that each check takes of a message.
+#: Metric of each check that is the time of a message.
 TIMES = {"alltoall_pairs": "pair_latency", "echo": "half_round_trip", "pt2pt": "half_round_trip"}
 #: Parameters in which cases of different hop counts may differ.
 _FREE = (*EFFORT, "hops", "distance")
@@ -39,7 +37,7 @@ Times = dict[int, dict[int, list[float]]]
 
 @dataclass(frozen=True)
 class HopSeries:
-    """One environment and message length at two hop counts or more.
+    """Times of an environment and message length at two hop counts or more.
 
     `times` are medians over launches in s, by hop count; `per_hop` sums up the blocks' slopes in
     s a hop, None where no block has two hop counts.
@@ -49,111 +47,70 @@ class HopSeries:
     environment: str
     message_bytes: int
     times: dict[int, float]
-    launches: int
     per_hop: Summary | None
     flags: tuple[str, ...]
 
 
 @lru_cache(maxsize=16)
 def hop_series(analysis: Analysis, check: str) -> tuple[HopSeries, ...]:
-    """Those of a check, by case, message length and environment."""
+    """Series of a check by case, message length and environment."""
     groups: dict[tuple[str, int, int, str], tuple[list[Row], Times]] = {}
     order = list(analysis.looks)
     hops = {(row.series.case, row.series.at): row for row in analysis.rows_of(check, "hops")}
     for row in analysis.rows_of(check, TIMES[check]) if hops else ():
-        there = hops.get((row.series.case, row.series.at if check == "alltoall_pairs" else ()))
-        if there is None or row.series.at_value("construct") not in (None, "Send/Recv"):
+        distance = hops.get((row.series.case, row.series.at if check == "alltoall_pairs" else ()))
+        if distance is None or row.series.at_value("construct") not in (None, "Send/Recv"):
             continue
         case = analysis.case(row)
         title = analysis.labels[check].name(case, _FREE)
         size = message_bytes(row) or int(case.params.get("latency_bytes", 0))
         key = title, size, order.index(case.environment), case.environment
-        rows, found = groups.setdefault(key, ([], {}))
+        rows, times = groups.setdefault(key, ([], {}))
         rows.append(row)
         # Each launch counts for the hops that the launch of the same block lay apart.
-        lay = there.series.by_block()
+        hops_of = distance.series.by_block()
         for block, time_s in row.series.by_block().items():
-            if block in lay:
-                found.setdefault(int(lay[block]), {}).setdefault(block, []).append(time_s)
+            if block in hops_of:
+                times.setdefault(int(hops_of[block]), {}).setdefault(block, []).append(time_s)
     result = []
-    for title, size, place, environment in sorted(groups):
-        rows, found = groups[title, size, place, environment]
-        if len(found) > 1:
-            times = {hops: median(chain(*found[hops].values())) for hops in sorted(found)}
-            slopes = slopes_by_block(found)
-            launches = min(len(blocks) for blocks in found.values())
+    for (title, size, _, environment), (rows, times) in sorted(groups.items(), key=itemgetter(0)):
+        if len(times) > 1:
+            medians = {count: median(chain(*times[count].values())) for count in sorted(times)}
+            slopes = slopes_by_block(times)
             per_hop = summarise(slopes) if slopes else None
-            flags = flags_of(rows)
-            result.append(HopSeries(title, environment, size, times, launches, per_hop, flags))
+            result.append(HopSeries(title, environment, size, medians, per_hop, flags_of(rows)))
     return tuple(result)
 
 
 def slopes_by_block(times: Times) -> list[float]:
-    """γ in s a hop of every block that has two hop counts or more, by ascending block."""
+    """γ in s a hop of every block that has two hop counts or more, by ascending block: least
+    squares."""
     blocks: dict[int, dict[int, float]] = {}
-    for hops, found in times.items():
-        for block, values in found.items():
-            blocks.setdefault(block, {})[hops] = median(values)
-    return [slope(blocks[block]) for block in sorted(blocks) if len(blocks[block]) > 1]
-
-
-def slope(times: Mapping[int, float]) -> float:
-    """Least squares of times over two hop counts or more."""
-    return linear_regression([*times], [*times.values()]).slope
-
-
-def hops_picture(analysis: Analysis, check: str) -> Picture | None:
-    """A check's times against hop counts."""
-    groups: dict[str, list[HopSeries]] = {}
-    for one in hop_series(analysis, check):
-        groups.setdefault(joined(bytes_text(one.message_bytes), one.title), []).append(one)
-    return picture_of(
-        analysis,
-        groups.items(),
-        lambda group: _panel(analysis, *group),
-        anchor=f"picture-{check}-hops",
-        title="One-way time against hop count",
-        caption="One panel for each message length: medians over launches against the hops"
-        " between the two nodes, by the topology that the site declares.",
-    )
-
-
-def _panel(analysis: Analysis, title: str, found: list[HopSeries]) -> Panel:
-    lines, told = [], []
-    for one in found:
-        times_us = [time_s * 1e6 for time_s in one.times.values()]
-        look = analysis.looks[one.environment]
-        hollow = [shares_cores(one.flags)] * len(times_us)
-        lines.append(Series(list(one.times), times_us, look, one.environment, hollow=hollow))
-        at = ", ".join(
-            f"{significant(t)} µs at {hops}" for hops, t in zip(one.times, times_us, strict=True)
-        )
-        told.append(f"{one.environment} {at}")
-    return Panel(
-        title,
-        lines,
-        f"{title}: {'; '.join(told)}",
-        Axis("hops between the two nodes", counts=True),
-        Axis("one-way time, µs", low=0),
-        counted_footer(analysis, [one.launches for one in found]),
-    )
+    for count, by_block in times.items():
+        for block, values in by_block.items():
+            blocks.setdefault(block, {})[count] = median(values)
+    return [
+        linear_regression([*at], [*at.values()]).slope
+        for _, at in sorted(blocks.items())
+        if len(at) > 1
+    ]
 
 
 def hops_table(analysis: Analysis, check: str) -> Table | None:
     """A check's times against hop counts, a column each."""
-    found = hop_series(analysis, check)
-    counts = sorted({hops for one in found for hops in one.times})
+    series = hop_series(analysis, check)
+    counts = sorted({count for item in series for count in item.times})
 
     def times(line: list[HopSeries]) -> list[Cell]:
-        at = [line[0].times.get(hops) for hops in counts]
+        at = [line[0].times.get(count) for count in counts]
         return [Cell("–" if t is None else _us(t), title=f"{t:.9g} s" if t else "") for t in at]
 
     return pivot(
-        found[:MOST_SERIES],
+        series[:MOST_SERIES],
         [
-            ("case", lambda one: one.title),
-            ("environment", lambda one: name_cell(one.environment, one.flags)),
-            (numeric("message"), lambda one: bytes_text(one.message_bytes)),
+            ("case", lambda item: item.title),
+            ("environment", lambda item: name_cell(item.environment, item.flags)),
+            (numeric("message"), lambda item: bytes_text(item.message_bytes)),
         ],
         [
             ([f"{count_text(h, 'hop')}, µs" for h in counts], times),
@@ -169,17 +126,16 @@ def hops_table(analysis: Analysis, check: str) -> Table | None:
         " trip over the hop count inside each block, by least squares; shown is its median over at"
         " least three blocks where their interval, or below five blocks all of them, lie above 0;"
         " else why there is none.",
-        total=len(found),
+        total=len(series),
     )
 
 
 def _per_hop_cells(summary: Summary | None) -> list[Cell]:
     if summary is None:
         return [Cell("–", title="no block has two hop counts"), Cell("–"), Cell("0")]
-    found = summary.median_interval
     ends = Cell("–", title="needs 5 blocks")
-    if found:
-        ends = Cell(between(found.low, found.high, _us), title=interval_text(found, _us))
+    if interval := summary.median_interval:
+        ends = Cell(between(interval.low, interval.high, _us), title=interval_text(interval, _us))
     slope_cell = Cell(_us(summary.median), title=f"{summary.median:.9g} s a hop")
     if why := _no_time_per_hop(summary):
         slope_cell = Cell("–", title=why, badges=(why,))
@@ -187,11 +143,11 @@ def _per_hop_cells(summary: Summary | None) -> list[Cell]:
 
 
 def _no_time_per_hop(summary: Summary) -> str | None:
-    """Why the blocks' slopes give no time per hop; None where they do."""
+    """Reason why the blocks' slopes give no time per hop; None where they do."""
     if summary.n < LEAST_BLOCKS:
         return f"needs {LEAST_BLOCKS} blocks"
-    found = summary.median_interval
-    low, high = (found.low, found.high) if found else (summary.least, summary.greatest)
+    interval = summary.median_interval
+    low, high = (interval.low, interval.high) if interval else (summary.least, summary.greatest)
     if high < 0:
         return "negative: no time per hop"
     return not_resolved(summary.n) if low <= 0 else None

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lattice program: times, digits against the original's, scaling."""
+"""The lattice program: digits against the original's, scaling."""
 
-from reports.checks.common.curves import of_check
-from reports.checks.common.roofline import roofline_picture
-from reports.checks.su3_rmd.pictures import scaling_picture, share_picture, time_picture
-from reports.checks.su3_rmd.tables import digits_table, overview, strong_scaling, weak_scaling
+from reports.checks.su3_rmd.pictures import scaling_picture, time_picture
+from reports.checks.su3_rmd.tables import digits_table, strong_scaling, weak_scaling
 from reports.show.section import Section
 
 SECTION = Section(
-    pictures=(
-        *(time_picture, scaling_picture, share_picture),
-        *of_check("su3_rmd", roofline_picture),
-    ),
-    tables=(overview, digits_table, strong_scaling, weak_scaling),
+    pictures=(time_picture, scaling_picture),
+    tables=(digits_table, strong_scaling, weak_scaling),
 )

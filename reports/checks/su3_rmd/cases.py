@@ -25,7 +25,7 @@ _NO_SETTING = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class LatticeCase:
-    """One case and its rows by metric."""
+    """Case with its rows by metric."""
 
     case: PlannedCase
     rows: dict[str, Row]
@@ -44,6 +44,16 @@ class LatticeCase:
     def time_s(self) -> float:
         """The mean program time."""
         return self.rows["program_time"].summary.mean
+
+
+def speed_up(first: LatticeCase, item: LatticeCase) -> float:
+    """Time of the first case over that of another."""
+    return first.time_s / item.time_s
+
+
+def efficiency(first: LatticeCase, item: LatticeCase) -> float:
+    """Speed-up over the ratio of the ranks."""
+    return speed_up(first, item) * first.case.ranks / item.case.ranks
 
 
 @lru_cache(maxsize=4)

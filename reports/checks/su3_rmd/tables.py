@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the lattice program: wall, CPU and communication time; digits against the original's;
-scaling."""
+"""Tables of the lattice program: digits against the original's; scaling."""
 
 from __future__ import annotations
 
@@ -14,12 +13,13 @@ from reports.checks.su3_rmd.cases import (
     CHECK,
     LAYOUT,
     LatticeCase,
-    lattice_cases,
+    efficiency,
+    speed_up,
     strong_series,
     weak_series,
 )
 from reports.notation.labels import lattice_text
-from reports.notation.units import ReadableUnit, count_text, fixed, percent, readable_unit
+from reports.notation.units import count_text, fixed, percent, readable_unit
 from reports.show.rows import name_cell, value_cell
 from reports.show.tables import Cell, Column, Lead, Table, Value, numeric, pivot, slug
 
@@ -57,66 +57,32 @@ def _scaling(
     anchor: str,
     title: str,
     note: str,
-    group: int = 0,
 ) -> Table | None:
     """A line for each case with its program time, then `cells`."""
 
     def flags(item: LatticeCase) -> tuple[str, ...]:
         return flags_of(item.rows.values())
 
+    def time(items: list[LatticeCase]) -> Cell:
+        row = items[0].rows["program_time"]
+        return value_cell([row], readable_unit("s", [row.summary.mean]), label=True)
+
     by = _leads(analysis, lambda item: item.case, flags)
-    every = [("program time ± s", _value("program_time")), *cells]
-    return pivot(cases, by, every, anchor=anchor, title=title, note=note, group=group)
-
-
-def _value(metric: str, unit: ReadableUnit | None = None) -> Callable[[list[LatticeCase]], Cell]:
-    """Mean ± s of a metric; without a unit in one that suits the time, and with its name."""
-
-    def cell(items: list[LatticeCase]) -> Cell:
-        rows = [item.rows[metric] for item in items if metric in item.rows]
-        chosen = unit or readable_unit("s", [row.summary.mean for row in rows])
-        return value_cell(rows, chosen, label=unit is None)
-
-    return cell
-
-
-def overview(analysis: Analysis) -> Table | None:
-    """Every case: program, launch and CPU time, share of communication, rate."""
-    return _scaling(
-        analysis,
-        lattice_cases(analysis),
-        ("wall time of the launch ± s", _value("launch")),
-        ("CPU time of the fullest rank ± s", _value("rank_cpu_time")),
-        ("communication ± s, %", _value("communication_share", ReadableUnit("", 0.01))),
-        ("rate ± s, Gflop/s", _value("rate", ReadableUnit("", 1e9))),
-        ("time a site and step, µs", _value("site_step_time", ReadableUnit("", 1e-6))),
-        anchor="su3-overview",
-        title="Wall, CPU and communication time",
-        note="Rates count the operations of the original's table (17112 flop a site and step). The"
-        " share of communication is that of halos and global sums in the program time, mean over"
-        " ranks.",
-    )
+    every = [("program time ± s", time), *cells]
+    return pivot(cases, by, every, anchor=anchor, title=title, note=note, group=2)
 
 
 def strong_scaling(analysis: Analysis) -> Table | None:
-    """One lattice over more and more ranks: speed-up and efficiency over the fewest ranks."""
+    """Lattice over more and more ranks: speed-up and efficiency over the fewest ranks."""
     first = {item: series[0] for series in strong_series(analysis) for item in series}
-
-    def speed_up(item: LatticeCase) -> float:
-        return first[item].time_s / item.time_s
-
-    def efficiency(item: LatticeCase) -> float:
-        return speed_up(item) * first[item].case.ranks / item.case.ranks
-
     return _scaling(
         analysis,
         list(first),
-        ("speed-up", lambda items: fixed(speed_up(items[0]), 2)),
-        ("efficiency", lambda items: percent(efficiency(items[0]))),
+        ("speed-up", lambda items: fixed(speed_up(first[items[0]], items[0]), 2)),
+        ("efficiency", lambda items: percent(efficiency(first[items[0]], items[0]))),
         anchor="su3-strong",
         title="Strong scaling",
         note="Speed-up: time on the fewest ranks over this one. Efficiency: that over their ratio.",
-        group=2,
     )
 
 
@@ -127,7 +93,7 @@ def weak_scaling(analysis: Analysis) -> Table | None:
         analysis,
         list(first),
         ("sites a rank", lambda items: fixed(items[0].sites / items[0].case.ranks, 0)),
-        ("efficiency", lambda items: percent(first[items[0]].time_s / items[0].time_s)),
+        ("efficiency", lambda items: percent(speed_up(first[items[0]], items[0]))),
         anchor="su3-weak",
         title="Weak scaling",
         note="Efficiency: time on the fewest ranks over time on these, each rank with as many"
@@ -166,16 +132,15 @@ def digits_table(analysis: Analysis) -> Table | None:
 
 def _judged(ours: Printed, original: Printed) -> Cell:
     """That all digits agree, or the first number that differs."""
-    found = differences(ours.texts, original.texts)
-    if not found:
+    differ = differences(ours.texts, original.texts)
+    if not differ:
         return Cell(AGREE)
-    (measurement, number), *texts = found[0]
+    (measurement, number), *texts = differ[0]
     name = list(NUMBERS.values())[number]
-    told = [" and ".join(one) or "nothing" for one in texts]
+    mine, theirs = (" and ".join(printed) or "nothing" for printed in texts)
     every = ours.texts.keys() | original.texts.keys()
     return Cell(
-        f"differ first in measurement {measurement}, {name}: ours {told[0]},"
-        f" the original {told[1]}",
-        title=f"{count_text(len(found), 'number differs', 'numbers differ')} of {len(every)}",
+        f"differ first in measurement {measurement}, {name}: ours {mine}, the original {theirs}",
+        title=f"{count_text(len(differ), 'number differs', 'numbers differ')} of {len(every)}",
         badges=("digits differ",),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import Any
 
 import numpy as np
+from msgspec.structs import astuple, replace
 
 from records.criteria import (
     Criteria,
@@ -25,9 +26,11 @@ from records.criteria import (
 from records.flags import DISTURBED, UNPROVEN
 from records.run.plan import PlannedCase
 from records.site.pair_scans import NODE, PEER
+from reports.headline import limit_text
+from reports.judgement import Item, JudgedCriterion, LaunchKey, margin_of, verdict_of
 from reports.notation.labels import CheckLabels, check_labels
 from reports.notation.units import as_stated, count_text, significant
-from reports.verdicts.acceptance.bounds import (
+from reports.statistics.bounds import (
     Bounds,
     Limits,
     decide,
@@ -35,7 +38,6 @@ from reports.verdicts.acceptance.bounds import (
     median_bounds,
     rows_by_medians,
 )
-from reports.verdicts.acceptance.model import Item, JudgedCriterion, LaunchKey, judged, limit_text
 from reports.verdicts.acceptance.values import CriterionEvidence, Values
 
 #: A rate over the nominal one beyond which the nominal one is wrong: a turbo clock gives less.
@@ -97,24 +99,26 @@ class Context:
         bounds: Bounds,
         limits: Limits = (None, None),
         *,
+        counted: str = "launches",
         all_count: bool = False,
         **more: Any,
     ) -> Item:
         """An item judged by its bounds; `more` are further fields, which may replace the verdict
-        and its note. The unit is 1 if it is not among them. `all_count`: disturbed launches too."""
+        and its note. `counted` is the noun of n; `all_count`: disturbed launches count too."""
         least = self.criteria.least_launches
-        verdict, note = decide(bounds, *limits, least)
+        verdict, note = decide(bounds, *limits, least, counted)
         if bounds.n < least and not all_count:
             why = self._disturbed(self._launches.get(case.id, []))
             note += f"; {why}" if why else ""
         return Item(
+            *astuple(bounds),
             subject=subject,
             environment=case.environment,
-            bounds=bounds,
             at_least=limits[0],
             at_most=limits[1],
+            margin=margin_of(bounds.centre, *limits),
             metric=metric,
-            **{"unit": "1", "verdict": verdict, "note": note, **more},
+            **{"verdict": verdict, "note": note, **more},
         )
 
     def value_item(
@@ -204,8 +208,7 @@ class Context:
         """The criterion with its items and those of cases without a value, or why there is none;
         `needs` is what it would take, `more` are further fields."""
         found = [*items, *self._absent(criterion)]
-        why = "" if found else self.lacking(criterion)
-        note = why + needs if why and not why.endswith(BUSY) else why
+        note = "" if found else self.lacking(criterion, needs)
         return judged(criterion, statement, found, note, **more)
 
     def _absent(self, criterion: Criterion) -> list[Item]:
@@ -234,19 +237,20 @@ class Context:
                 found.append(self.missing(criterion, case, subject))
         return found
 
-    def lacking(self, chosen: Selection) -> str:
-        """Why a selection has no value: no case, none that can run, no ok launch."""
+    def lacking(self, chosen: Selection, needs: str = "") -> str:
+        """Why a selection has no value: no case, none that can run, no ok launch; and what it
+        `needs`, unless idle nodes are all that it needs."""
         cases = [case for case in self.evidence.planned if case.check == chosen.check]
         if not cases:
-            return f"the campaign has no case of check {chosen.check}"
+            return f"the campaign has no case of check {chosen.check}{needs}"
         skipped = [case.skipped for case in cases if case.skipped is not None]
         if len(skipped) == len(cases):
-            return f"every case of check {chosen.check} is skipped: {skipped[0]}"
+            return f"every case of check {chosen.check} is skipped: {skipped[0]}{needs}"
         found = [
             key for case in cases if case.skipped is None for key in self._launches.get(case.id, ())
         ]
         if doubtful := sum(map(self.lacks_proof, found)):
-            return f"{doubtful} {NOT_COUNTED}"
+            return f"{doubtful} {NOT_COUNTED}{needs}"
         if disturbed := self._disturbed(found):
             return disturbed
         counts = Counter(self.evidence.launches[key].status for key in found)
@@ -254,8 +258,26 @@ class Context:
         return (
             f"no ok launch of {chosen.check} has {chosen.metric} as selected"
             f" ({count_text(len(cases), 'case')} planned, {len(skipped)} of them skipped; launches:"
-            f" {launches or 'none'})"
+            f" {launches or 'none'}){needs}"
         )
+
+
+def judged(
+    criterion: Criterion, statement: str, items: Iterable[Item], note: str = "", **more: Any
+) -> JudgedCriterion:
+    """A criterion with its items; without any, `note` says why. `more` are further fields."""
+    every = tuple(items)
+    return JudgedCriterion(
+        id=criterion.id,
+        kind=criterion.kind,
+        title=criterion.title,
+        statement=statement,
+        items=every,
+        verdict=verdict_of(every),
+        effective=verdict_of(every),
+        note=note,
+        **more,
+    )
 
 
 def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
@@ -287,9 +309,19 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
         level = level_of_look(criteria, (evidence.fresh - 1) // size, len(mixes))
         numbers = [*mixes.values()]
         bounds = median_bounds(numbers or [0.0], level, criteria.least_launches)
-        more = {"unit": criterion.unit, "launches": launches, "shares": tuple(numbers)}
-        item = context.item(case, criterion.metric, subject, bounds, limits, all_count=True, **more)
-        items.append(replace(item, note=item.note.replace("launches", "mixes")))
+        item = context.item(
+            case,
+            criterion.metric,
+            subject,
+            bounds,
+            limits,
+            counted="mixes",
+            all_count=True,
+            unit=criterion.unit,
+            launches=launches,
+            shares=tuple(numbers),
+        )
+        items.append(item)
     return context.judged(criterion, statement, items, absolute=_is_absolute(criterion, context))
 
 
@@ -373,9 +405,9 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
             note = f"the site declares no {stated} in its site.yaml"
             return judged(criterion, statement, (), note, absolute=True, lacks_rate=True)
         item = context.ratio_item(values, dict.fromkeys(values.by_block(), peak), limits)
-        if item.bounds.centre > MOST_OF_NOMINAL:
+        if item.centre > MOST_OF_NOMINAL:
             wrong = f"the site declares a wrong {stated}"
-            note = f"{significant(item.bounds.centre)} times the nominal rate: {wrong}"
+            note = f"{significant(item.centre)} times the nominal rate: {wrong}"
             item = replace(item, verdict="INCONCLUSIVE", note=note, decidable=False)
         items.append(item)
     return context.judged(criterion, statement, items, further=further, absolute=True)

@@ -14,10 +14,10 @@ from records.errors import AssayError
 from records.forms import as_text
 from records.run.checksums import manifest, sums_text
 from records.run.rerun import rerun_ids
+from reports.judgement import Judgement
 from reports.load.loading import Run, load_run
 from reports.verdicts.acceptance.forms import AcceptanceForm, ChainPart, CriteriaPart, judged_keys
 from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.model import AcceptanceJudgement
 from reports.verdicts.acceptance.values import CriterionEvidence, gather
 
 FOLDER = "acceptance"
@@ -31,7 +31,7 @@ class Dossier:
     reruns: tuple[Run, ...]
     criteria: Criteria
     evidence: CriterionEvidence
-    judgement: AcceptanceJudgement
+    judgement: Judgement
     day: date
     form: AcceptanceForm
     content: bytes
@@ -58,7 +58,6 @@ def make_dossier(
     judgement = judge(criteria, evidence, day, len(reruns))
     sums = manifest(run_dir, rerun_dirs)
     form = AcceptanceForm(
-        kind="assay-acceptance",
         judged_on=day.isoformat(),
         made_with=made_with,
         campaign=run.plan.campaign,
@@ -69,7 +68,7 @@ def make_dossier(
             ChainPart.filled(part.chain, run_id=part.run_id, without_chain=0)
             for part in (run, *reruns)
         ],
-        criteria=CriteriaPart(criteria.name, _sha256(criteria_text.encode())),
+        criteria_file=CriteriaPart(criteria.name, _sha256(criteria_text.encode())),
         manifest_sha256=_sha256(sums_text(sums).encode()),
         files=sums,
         **judged_keys(judgement, evidence),

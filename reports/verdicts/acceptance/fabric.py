@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What explains slow pairs of nodes: a node's own link, a cut between groups of nodes, one pair.
+"""Causes of slow pairs of nodes: a node's own link, a cut between groups of nodes, one pair.
 
 A pair has the least rate of all that is on its way, so the level of a part is the median over its
 pairs, and a pair is explained by a part as slow as it is itself. Where most pairs were measured,
 nodes are grouped by the matrix of all pairs; in a sample, or of thousands of nodes, links are found
-by the shares of slow pairs, and cuts by the medians of declared switches. Pure functions.
+by the shares of slow pairs. Pure functions.
 """
 
 from __future__ import annotations
@@ -17,22 +17,20 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage  # type: ignore[import-untyped]
 from scipy.cluster import hierarchy  # type: ignore[import-untyped]
 from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
-from records.site.pair_places import Indices, positions_of
+from records.site.pair_places import Indices
+from reports.statistics.bounds import Flags
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.bounds import Flags
-from reports.verdicts.acceptance.levels import APART, top_of
+from reports.statistics.levels import APART, top_of
 
 Nodes = tuple[int, ...]
 
-#: Of more nodes no matrix of all pairs is made, nor of a smaller share of the pairs; the greater
-#: share holds where three switches or more are declared, whose medians then tell more.
-MOST_DENSE, LEAST_KNOWN, LEAST_KNOWN_BY_SWITCH = 2000, 0.5, 0.9
+#: Of more nodes no matrix of all pairs is made, nor of a smaller share of the pairs.
+MOST_DENSE, LEAST_KNOWN = 2000, 0.5
 #: Deviations are cut off here, as multiples of the tolerance: a node belongs to no group when more
 #: than 1/1.4 of its pairs there are slow.
 _CLIP = 1.4
@@ -41,8 +39,7 @@ _DENSE = 0.7
 #: The good pairs join this share of the nodes at least, or they are exceptions.
 _LEAST_NODES = 1 / 8
 #: In a sample: of a node's pairs with good nodes more than this share is slow where its own link
-#: is; a node and a pair of switches are judged by so many pairs, at least; nodes on the smaller
-#: side of a cut, at least.
+#: is; a node is judged by so many pairs, at least; nodes on a side of a cut, at least.
 _MOST_SLOW, _LEAST_PAIRS, _LEAST_SIDE = 0.6, 3, 3
 
 
@@ -117,6 +114,14 @@ class _Pairs:
         crossing = np.flatnonzero((low != high) & (np.minimum(low, high) >= 0))
         return FabricPart("cut", tuple(tuple(group) for group in groups), crossing)
 
+    def holds_together(self, cut: FabricPart) -> bool:
+        """True where each side of a cut has several nodes, and good pairs that join them."""
+        sides = [np.isin(np.arange(self.nodes), group) for group in cut.groups]
+        inside = [np.count_nonzero(side[self.low] & side[self.high]) for side in sides]
+        sizes = [len(group) for group in cut.groups]
+        enough = (2 * pairs >= size for pairs, size in zip(inside, sizes, strict=True))
+        return min(sizes) >= _LEAST_SIDE and all(enough)
+
     def matrix(self) -> Matrix:
         """What each pair of nodes falls short, symmetric; NaN where there is none."""
         found = np.full((self.nodes, self.nodes), np.nan)
@@ -132,17 +137,15 @@ def fabric_of(
     error: float,
     *,
     level: float | None = None,
-    switches: Sequence[str] = (),
 ) -> Fabric:
-    """What is slow between so many nodes.
+    """The slow parts between so many nodes.
 
     `centres` are logarithms, a pair a row, greater is better, NaN where a pair has none; `ends` the
     numbers of its nodes, both ascending; `gap` is what a pair may fall short of `level` (default:
-    that of good pairs); `error` the standard error of one centre; `switches` each node's, if known.
+    that of good pairs); `error` the standard error of one centre.
     """
     low, high = ends[:, 0], ends[:, 1]
-    least = LEAST_KNOWN_BY_SWITCH if len({*switches}) > 2 else LEAST_KNOWN
-    most = nodes <= MOST_DENSE and len(centres) >= least * (nodes * (nodes - 1) // 2)
+    most = nodes <= MOST_DENSE and len(centres) >= LEAST_KNOWN * (nodes * (nodes - 1) // 2)
     if level is None:
         level = top_of(centres, gap, error, least=1).level
         if most:
@@ -151,12 +154,9 @@ def fabric_of(
         return Fabric(level, (), np.full(len(centres), -1))
     short = level - centres if most else np.nan_to_num(level - centres)
     pairs = _Pairs(short, low, high, nodes, gap, error)
-    if most:
-        parts = [part for part in _by_groups(pairs) if np.isfinite(short[part.pairs]).any()]
-        explained = _explained_by_slowest(parts, pairs)
-    else:
-        parts = _by_shares(pairs, switches)
-        explained = _explained_by_first(parts, pairs)
+    found = _by_groups(pairs) if most else _by_shares(pairs)
+    parts = [part for part in found if np.isfinite(short[part.pairs]).any()]
+    explained = _explained_by_slowest(parts, pairs)
     rest = pairs.slow & (explained < 0)
     for cut in _further_cuts(pairs, rest):
         explained[cut.pairs if most else cut.pairs[rest[cut.pairs]]] = len(parts)
@@ -279,17 +279,29 @@ def _explained_by_slowest(parts: Sequence[FabricPart], pairs: _Pairs) -> Indices
     return found
 
 
-def _by_shares(pairs: _Pairs, switches: Sequence[str]) -> list[FabricPart]:
-    """Links of nodes most of whose pairs with good nodes are slow, cuts between switches."""
-    cuts = list(_cuts_of_switches(pairs, switches))
+def _by_shares(pairs: _Pairs) -> Iterator[FabricPart]:
+    """Cuts between nodes that reach each other well; slow links of nodes, of which those that reach
+    each other well are one side of a cut instead."""
+    cuts = [cut for cut in _further_cuts(pairs, pairs.slow) if pairs.holds_together(cut)]
+    yield from cuts
     left = np.ones(len(pairs.short), dtype=bool)
     for cut in cuts:
         left[cut.pairs] = False
-    return [*_links_and_cuts(pairs, list(_links(pairs, left))), *cuts]
+    links = list(_links(pairs, left))
+    accused = np.zeros(pairs.nodes, dtype=bool)
+    accused[[part.nodes[0] for part in links]] = True
+    inside = accused[pairs.low] & accused[pairs.high] & ~pairs.slow
+    labels = components(pairs.low[inside], pairs.high[inside], pairs.nodes)
+    sizes = np.bincount(labels, weights=accused, minlength=1)
+    yield from (part for part in links if sizes[labels[part.nodes[0]]] < _LEAST_SIDE)
+    for label in np.flatnonzero(sizes >= _LEAST_SIDE).tolist():
+        side = accused & (labels == label)
+        yield pairs.cut([np.flatnonzero(nodes).tolist() for nodes in (side, ~side)])
 
 
 def _links(pairs: _Pairs, left: Flags) -> Iterator[FabricPart]:
-    """The slow links of nodes, the worst first: each takes its pairs from the nodes it met."""
+    """Links of nodes most of whose pairs are slow, the worst first: each takes its pairs from the
+    nodes it met. Its pairs are among those `left`."""
     known, bad = pairs.counts(left), pairs.counts(left & pairs.slow)
     for _ in range(pairs.nodes):
         share = np.where(known >= _LEAST_PAIRS, bad / np.maximum(known, 1), 0.0)
@@ -302,62 +314,6 @@ def _links(pairs: _Pairs, left: Flags) -> Iterator[FabricPart]:
         known = known - pairs.counts(mine)
         bad = bad - pairs.counts(mine[pairs.slow[mine]])
         yield FabricPart("link", ((node,),), mine)
-
-
-def _links_and_cuts(pairs: _Pairs, links: Sequence[FabricPart]) -> Iterator[FabricPart]:
-    """Nodes with slow links that reach each other well are one side of a cut: no link is slow."""
-    accused = np.zeros(pairs.nodes, dtype=bool)
-    accused[[part.nodes[0] for part in links]] = True
-    inside = accused[pairs.low] & accused[pairs.high] & ~pairs.slow
-    labels = components(pairs.low[inside], pairs.high[inside], pairs.nodes)
-    sizes = np.bincount(labels, weights=accused, minlength=1)
-    yield from (part for part in links if sizes[labels[part.nodes[0]]] < _LEAST_SIDE)
-    for label in np.flatnonzero(sizes >= _LEAST_SIDE).tolist():
-        side = accused & (labels == label)
-        yield pairs.cut([np.flatnonzero(one).tolist() for one in (side, ~side)])
-
-
-def _cuts_of_switches(pairs: _Pairs, switches: Sequence[str]) -> Iterator[FabricPart]:
-    """Cuts between switches: an uplink, which all pairs of its switch with others cross, or one
-    between groups. The median of each pair of switches is one value, explained as pairs of nodes
-    are."""
-    number = {name: place for place, name in enumerate(dict.fromkeys(switches))}
-    count = len(number)
-    if count < 2:
-        return
-    own = np.array([number[name] for name in switches], dtype=np.int64)
-    low, high = np.sort([own[pairs.low], own[pairs.high]], axis=0)
-    across = low != high
-    places = positions_of(low[across], high[across], count)
-    known, sizes = np.unique(places, return_counts=True)
-    known = known[sizes >= _LEAST_PAIRS]
-    medians = np.full(count * (count - 1) // 2, np.nan)
-    medians[known] = np.negative(ndimage.median(pairs.short[across], places, known))
-    ends = np.stack(np.triu_indices(count, 1), axis=1)
-    # Switches without a value are as slow as the slower one's median.
-    both = np.repeat(medians[known], 2), ends[known].ravel()
-    typical = np.zeros(count)
-    typical[np.unique(both[1])] = ndimage.median(*both, np.unique(both[1]))
-    medians = np.where(np.isfinite(medians), medians, typical[ends].min(axis=1))
-    parts = fabric_of(medians, ends, count, pairs.gap, pairs.error, level=0.0).parts
-    if count == 2 and -medians[0] > pairs.gap:
-        parts = (FabricPart("cut", ((0,), (1,)), np.zeros(1, dtype=np.int64)),)
-    for part in parts:
-        groups = [np.flatnonzero(np.isin(own, group)).tolist() for group in part.groups]
-        if part.kind == "link":
-            groups.append(np.flatnonzero(own != part.nodes[0]).tolist())
-        yield pairs.cut(groups)
-
-
-def _explained_by_first(parts: Sequence[FabricPart], pairs: _Pairs) -> Indices:
-    """The first part that each slow pair is of and as slow as, −1 where there is none."""
-    found = np.full(len(pairs.short), -1)
-    for number, part in enumerate(parts):
-        typical = float(np.median(pairs.short[part.pairs])) if len(part.pairs) else 0.0
-        mine = part.pairs[pairs.slow[part.pairs]]
-        mine = mine[pairs.short[mine] <= typical + pairs.gap]
-        found[mine[found[mine] < 0]] = number
-    return found
 
 
 def _further_cuts(pairs: _Pairs, rest: Flags) -> Iterator[FabricPart]:

@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from statistics import median_low
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from msgspec.structs import asdict, replace
 
 from records.criteria import (
     Criteria,
-    Criterion,
     EfficiencyCriterion,
     SuccessCriterion,
     Waiver,
@@ -22,10 +21,24 @@ from records.criteria import (
 from records.flags import DISTURBED, UNPROVEN
 from records.run.plan import PlannedCase
 from records.text.natural import natural
+from reports.headline import limit_text
+from reports.judgement import (
+    Accusation,
+    Finding,
+    Item,
+    JudgedCriterion,
+    JudgedWaiver,
+    Judgement,
+    LaunchKey,
+    LeftOut,
+    State,
+    Subject,
+    listed_nodes,
+    verdict_of,
+)
 from reports.notation.units import count_text
 from reports.notation.values import about
-from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
-from reports.verdicts.acceptance.bounds import (
+from reports.statistics.bounds import (
     HEAVY_TAILED,
     Bounds,
     Verdict,
@@ -33,6 +46,7 @@ from reports.verdicts.acceptance.bounds import (
     share_bounds,
     worst,
 )
+from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
 from reports.verdicts.acceptance.criteria_judges import (
     NOT_COUNTED,
     Context,
@@ -40,27 +54,13 @@ from reports.verdicts.acceptance.criteria_judges import (
     judge_limit,
     judge_mix,
     judge_ratio,
+    judged,
 )
 from reports.verdicts.acceptance.links import judge_links
-from reports.verdicts.acceptance.model import (
-    AcceptanceFinding,
-    AcceptanceJudgement,
-    Accusation,
-    Item,
-    JudgedCriterion,
-    JudgedWaiver,
-    LaunchKey,
-    Subject,
-    WaiverState,
-    judged,
-    limit_text,
-    listed_nodes,
-    with_waivers,
-)
 from reports.verdicts.acceptance.peers import judge_nodes
 from reports.verdicts.acceptance.reruns import cases_to_rerun
 from reports.verdicts.acceptance.spreads import judge_spread
-from reports.verdicts.acceptance.values import CriterionEvidence, TooManyPairsError
+from reports.verdicts.acceptance.values import CriterionEvidence
 
 _ANSWERS, _COVERAGE = "answers", "nodes-measured"
 _ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
@@ -68,7 +68,7 @@ _ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady
 
 def judge(
     criteria: Criteria, evidence: CriterionEvidence, day: date, rerun_count: int
-) -> AcceptanceJudgement:
+) -> Judgement:
     """Every verdict of an acceptance on the day it is judged; pure, so it can be done again.
 
     Limits from the machine itself cannot detect a fault common to all nodes: without an absolute
@@ -80,44 +80,39 @@ def judge(
     criteria = criteria.with_mixes_of(evidence.mix_blocks)
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
-    results, left_out = [with_waivers(_answers(context), valid)], []
+    results, left_out = [_with_waivers(_answers(context), valid)], []
     if evidence.unmeasured:
         results.append(_coverage(evidence.unmeasured, valid))
     for criterion in criteria.criteria:
-        result = _judged(criterion, context)
+        result = _widened(_JUDGES[criterion.kind](criterion, context))
         optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
         if optional and result.lacks_rate:
-            left_out.append((result.id, result.note))
+            left_out.append(LeftOut(result.id, result.note))
         else:
-            results.append(with_waivers(result, valid))
+            results.append(_with_waivers(result, valid))
     absolute = any(result.binds for result in results)
     verdict = worst([result.effective for result in results])
-    return AcceptanceJudgement(
+    found = _findings(results)
+    rerun = cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {}
+    return Judgement(
         verdict=verdict if absolute else worst([verdict, "INCONCLUSIVE"]),
+        titles=tuple(finding.title for finding in found if finding.named),
         criteria=tuple(results),
-        findings=tuple(findings(results)),
+        findings=tuple(found),
         waivers=tuple(_waiver_states(criteria.waivers, valid, results)),
-        rerun=cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {},
-        rerun_count=rerun_count,
+        rerun_wanted=tuple(rerun),
+        rerun_pairs={case: pairs for case, pairs in rerun.items() if pairs},
         left_out=tuple(left_out),
         absolute=absolute,
         proposals=() if absolute else tuple(_proposals(evidence)),
     )
 
 
-def _judged(criterion: Criterion, context: Context) -> JudgedCriterion:
-    """The criterion judged; without items where it would judge too many pairs one by one."""
-    try:
-        return _widened(_JUDGES[criterion.kind](criterion, context))
-    except TooManyPairsError as error:
-        return judged(criterion, context.metric_title(criterion.metric), (), str(error))
-
-
 def _widened(result: JudgedCriterion) -> JudgedCriterion:
     """The criterion with bounds as wide as the correlation of neighbouring launches asks for: a
     PASS that they do not bear out is open, and so is the FAIL of a value. What re-runs cleared is
     open where the launches are found to be dependent."""
-    known = [item.shares for item in result.items if item.bounds.method != HEAVY_TAILED]
+    known = [item.shares for item in result.items if item.method != HEAVY_TAILED]
     # Re-runs of some are chosen by what these were before: as many launches as the others have.
     if not known or (n := median_low(map(len, known))) < LEAST_BLOCKS:
         return result
@@ -132,23 +127,25 @@ def _widened(result: JudgedCriterion) -> JudgedCriterion:
         f"bounds are {wider:.1f} times as wide: neighbouring launches are alike (lag-1 correlation"
         f" {found.correlation:.2f}); space them out, or repeat more often"
     )
-    items = [_reopened(item, wider, note, found.found) for item in result.items]
-    told = f"; {note.partition(';')[0]}" if found.found else ""
-    return replace(result, items=tuple(items), statement=result.statement + told)
+    items = tuple(_reopened(item, wider, note, found.found) for item in result.items)
+    more = f"; {note.partition(';')[0]}" if found.found else ""
+    verdict, statement = verdict_of(items), result.statement + more
+    return replace(result, items=items, verdict=verdict, effective=verdict, statement=statement)
 
 
 def _reopened(item: Item, wider: float, note: str, dependent: bool) -> Item:
     """The item with wider bounds; open where they do not bear its verdict out."""
-    limits, own = (item.at_least, item.at_most), item.bounds
-    if own.low is None or own.high is None or own.method == "pooled":  # has them already
+    limits = item.at_least, item.at_most
+    if item.low is None or item.high is None or item.method == "pooled":  # has them already
         return item
-    low, high = (own.centre + wider * (end - own.centre) for end in (own.low, own.high))
-    bounds = replace(own, low=low, high=high)
-    before, after = (decide(one, *limits, own.n)[0] for one in (own, bounds))
+    low, high = (item.centre + wider * (end - item.centre) for end in (item.low, item.high))
+    after = replace(item, low=low, high=high)
+    verdicts = [decide(bounds, *limits, item.n)[0] for bounds in (item, after)]
     judged_by_them = item.verdict == "PASS" or (item.verdict == "FAIL" and item.about == "value")
-    if judged_by_them and after != item.verdict and (dependent or before == item.verdict):
-        return replace(item, bounds=bounds, verdict="INCONCLUSIVE", note=note)
-    return replace(item, bounds=bounds)
+    is_open = verdicts[1] != item.verdict and (dependent or verdicts[0] == item.verdict)
+    return (
+        replace(after, verdict="INCONCLUSIVE", note=note) if judged_by_them and is_open else after
+    )
 
 
 def _proposals(evidence: CriterionEvidence) -> Iterable[str]:
@@ -170,23 +167,27 @@ def _proposals(evidence: CriterionEvidence) -> Iterable[str]:
 def _coverage(unmeasured: Sequence[str], valid: Sequence[Waiver]) -> JudgedCriterion:
     """The criterion that is there where nodes of the partition were not measured: undecided, with
     an item for each of them, which a waiver may name."""
-    none = Bounds(0, 0.0, None, None, 1.0, "none")
-    what: dict[str, Any] = {
-        "unit": "1",
-        "at_least": None,
-        "at_most": None,
-        "verdict": "INCONCLUSIVE",
-        "note": "",
-    }
-    what |= {"launches": (), "about": "missing", "decidable": False}
+    items = tuple(
+        Item(
+            *(0, 0.0, None, None, 1.0, "none"),
+            subject=node,
+            environment="",
+            place=(node,),
+            about="missing",
+            decidable=False,
+        )
+        for node in unmeasured
+    )
     result = JudgedCriterion(
         id=_COVERAGE,
         kind=_COVERAGE,
         title="Every node of the partition was measured",
         statement="values of every node that the partition has, in service or not",
-        items=tuple(Item(node, "", none, place=(node,), **what) for node in unmeasured),
+        items=items,
+        verdict="INCONCLUSIVE",
+        effective="INCONCLUSIVE",
     )
-    result = with_waivers(result, valid)
+    result = _with_waivers(result, valid)
     still = [item.subject for item in result.items if not item.waived]
     note = f"not measured: {listed_nodes(still or unmeasured)}"
     return replace(result, note=note if still else f"{note}, waived")
@@ -221,6 +222,8 @@ def _answers(context: Context) -> JudgedCriterion:
             else "and no launch without an answer"
         ),
         items=tuple(items),
+        verdict=verdict_of(items),
+        effective=verdict_of(items),
         note="" if items else "no launch has been recorded",
     )
 
@@ -287,7 +290,7 @@ def _success(criterion: SuccessCriterion, context: Context) -> JudgedCriterion:
     return judged(criterion, statement, items, note, absolute=True)
 
 
-def findings(results: Sequence[JudgedCriterion]) -> list[AcceptanceFinding]:
+def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
     """All findings: what is named first, then what re-runs cleared; nodes before links.
 
     Only evidence from the network explains a link: that a node is slow says nothing of its links.
@@ -300,14 +303,29 @@ def findings(results: Sequence[JudgedCriterion]) -> list[AcceptanceFinding]:
                 if item.about in ("unsteady", "missing") or not item.place:
                     what = f"{item.metric.replace('_', ' ')}, {item.environment}"
                     name = f"{name} ({what})" if item.metric else result.id
-                against.setdefault((item.about, name), []).append(Accusation(result.id, item))
-    found = [AcceptanceFinding(kind, name, tuple(said)) for (kind, name), said in against.items()]
+                accusation = Accusation(**asdict(item), criterion=result.id)
+                against.setdefault((item.about, name), []).append(accusation)
+    found = [_finding(kind, name, items) for (kind, name), items in against.items()]
     slow = {node for f in found if f.kind in ("node", "group") and f.named for node in f.nodes}
     noted = [replace(finding, note=_note(finding, slow)) for finding in found]
     return sorted(noted, key=lambda one: (not one.named, _ORDER.index(one.kind), natural(one.name)))
 
 
-def _note(finding: AcceptanceFinding, slow: set[str]) -> str:
+def _finding(kind: Subject, name: str, items: Sequence[Accusation]) -> Finding:
+    """What is named; confirmed or suspected if any of the items is."""
+    order: tuple[State, ...] = ("confirmed", "suspected", "missing")
+    states = [item.state for item in items]
+    return Finding(
+        kind=kind,
+        name=name,
+        nodes=items[0].place,
+        state=next((state for state in order if state in states), "not confirmed"),
+        criteria=tuple(sorted({item.criterion for item in items})),
+        accusations=tuple(items),
+    )
+
+
+def _note(finding: Finding, slow: set[str]) -> str:
     if finding.kind == "cut":
         return "the pairs across are slow, those on either side are not for that"
     notes = []
@@ -319,16 +337,44 @@ def _note(finding: AcceptanceFinding, slow: set[str]) -> str:
     return "; ".join(notes)
 
 
+def _with_waivers(criterion: JudgedCriterion, waivers: Sequence[Waiver]) -> JudgedCriterion:
+    """The criterion with the items marked that one of these (valid) waivers covers."""
+    mine = [waiver for waiver in waivers if waiver.criterion == criterion.id]
+    if not mine:
+        return criterion
+    items = tuple(
+        replace(item, waived=item.verdict != "PASS" and any(_covers(w, item) for w in mine))
+        for item in criterion.items
+    )
+    return replace(criterion, items=items, effective=verdict_of(items, waived=False))
+
+
+def _covers(waiver: Waiver, item: Item) -> bool:
+    """True where a waiver's subject is the item: its node, one of its pair's nodes, or its pair.
+
+    A subject of more nodes is covered by its own name only.
+    """
+    if waiver.subject is None:
+        return True
+    if item.about in ("group", "cut"):
+        return waiver.subject == item.subject
+    pair = {"-".join(item.place), "-".join(reversed(item.place))} if len(item.place) == 2 else set()
+    return waiver.subject in {item.subject, *item.place, *pair}
+
+
 def _waiver_states(
     waivers: Sequence[Waiver], valid: Sequence[Waiver], results: Sequence[JudgedCriterion]
-) -> Iterable[JudgedWaiver]:
+) -> Iterator[JudgedWaiver]:
     for waiver in waivers:
-        state: WaiverState = "expired"
-        if waiver in valid:
-            alone = [with_waivers(result, [waiver]) for result in results]
-            used = any(item.waived for result in alone for item in result.items)
-            state = "applied" if used else "not needed"
-        yield JudgedWaiver(waiver, state)
+        covered = (
+            item.verdict != "PASS" and _covers(waiver, item)
+            for result in results
+            if result.id == waiver.criterion
+            for item in result.items
+        )
+        used: Literal["applied", "not needed"] = "applied" if any(covered) else "not needed"
+        state = used if waiver in valid else "expired"
+        yield JudgedWaiver(**waiver.model_dump(), state=state)
 
 
 _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {

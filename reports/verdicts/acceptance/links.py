@@ -4,24 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import log
 
 import numpy as np
+from msgspec.structs import replace
 
 from records.criteria import LinksCriterion
 from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_scans import sample_told
-from reports.verdicts.acceptance.bounds import rows_kept
+from reports.headline import limit_text
+from reports.judgement import Item, JudgedCriterion, listed_nodes
+from reports.statistics.bounds import rows_kept
 from reports.verdicts.acceptance.criteria_judges import Context
 from reports.verdicts.acceptance.fabric import Fabric, fabric_of
-from reports.verdicts.acceptance.model import (
-    EXPLAINED,
-    Item,
-    JudgedCriterion,
-    limit_text,
-    listed_nodes,
-)
 from reports.verdicts.acceptance.peer_groups import PeerGroup
 from reports.verdicts.acceptance.peers import (
     LEAST_GAP,
@@ -59,7 +54,7 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
     best = [float(np.nanmax(p.centres)) if criterion.of == "best" else None for p in every]
     pairs = group.ends, len(group.names), gap
     fabrics = [
-        fabric_of(peers.centres, *pairs, peers.error, level=level, switches=group.switches)
+        fabric_of(peers.centres, *pairs, peers.error, level=level)
         for peers, level in zip(every, best, strict=True)
     ]
     limits = criterion.at_least, criterion.at_most
@@ -79,11 +74,13 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
         item = found.item(row, "pair")
         place = int(fabric.explained[row])
         if place in slow and item.verdict != "PASS":
-            note = f"{EXPLAINED}the {_what(parts[place])}"
-            item = replace(item, verdict=parts[place].verdict, state=None, note=note)
+            cause = f"the {_what(parts[place])}"
+            more = {"verdict": parts[place].verdict, "state": None, "charged_to": cause}
+            item = replace(item, note=f"explained by {cause}", **more)
         elif place in cleared and item.verdict != "PASS" and not found.again(row):
-            note = f"{EXPLAINED}the {_what(parts[place])}, which re-runs cleared"
-            item = replace(item, verdict="PASS", note=note)
+            cause = f"the {_what(parts[place])}"
+            note = f"explained by {cause}, which re-runs cleared"
+            item = replace(item, verdict="PASS", note=note, charged_to=cause)
         elif item.verdict == "FAIL":
             item = found.suspect(item, row)
         items.append(item)

@@ -13,9 +13,9 @@ from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_places import Indices, positions_of
 from records.site.pair_scans import NODE, PEER, chance_node_missed
 from records.text.natural import natural_order
+from reports.judgement import Item, LaunchKey
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.acceptance.criteria_judges import Context
-from reports.verdicts.acceptance.model import Item, LaunchKey
 from reports.verdicts.acceptance.values import ScanValues, Values
 
 Place = tuple[str, ...]
@@ -30,7 +30,7 @@ class PeerGroup:
     `ends` has for each row the numbers of its nodes among `names`, ascending; `first` are the
     values of the first row. `logs` are logarithms of the values, a peer a row and a block a column,
     times `sign`: greater is better. Of a pair that was measured in both directions the worse value
-    counts. `switches` has the switch of each node where it is known.
+    counts.
     """
 
     point: str
@@ -40,7 +40,6 @@ class PeerGroup:
     blocks: tuple[int, ...]
     logs: Matrix
     sign: int
-    switches: Place = ()
 
     def place(self, row: int) -> Place:
         """The node or pair of a row."""
@@ -161,5 +160,4 @@ def _scan_group(scan: ScanValues, context: Context, sign: int) -> PeerGroup:
         columns.blocks,
         sign * np.log(columns.values.astype(np.float64)),
         sign,
-        columns.switches if any(columns.switches) else (),
     )

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import exp, inf, log
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from records.criteria import LinksCriterion, NodesCriterion
 from records.site.pair_places import Indices
+from reports.judgement import Item, JudgedCriterion, Subject, bounded, listed_nodes
 from reports.notation.units import as_stated
-from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.bounds import (
+from reports.statistics.bounds import (
     Bounds,
     Flags,
     Limits,
@@ -27,9 +28,9 @@ from reports.verdicts.acceptance.bounds import (
     decide,
     rows_kept,
 )
+from reports.statistics.descriptive import Matrix
+from reports.statistics.levels import Peers, Reach, peers_of, reach_of, scores_of
 from reports.verdicts.acceptance.criteria_judges import Context
-from reports.verdicts.acceptance.levels import Peers, Reach, peers_of, reach_of, scores_of
-from reports.verdicts.acceptance.model import Item, JudgedCriterion, Subject, listed_nodes
 from reports.verdicts.acceptance.peer_groups import PeerGroup, Place, peer_groups
 from reports.verdicts.acceptance.reruns import settled
 
@@ -128,7 +129,7 @@ class PeerComparison:
         before, _ = decide(bounds, *self.limits, self.context.criteria.least_launches)
         if item.verdict == "INCONCLUSIVE" and before == "PASS":
             note = "met by the launches of the run"
-            return replace(item, verdict="PASS", note=note, bounds=bounds)
+            return replace(bounded(item, bounds), verdict="PASS", note=note)
         if item.verdict == "PASS" and before == "FAIL":
             note = "suspected in the run, cleared by re-runs"
             return replace(item, state="not confirmed", note=note)
@@ -142,8 +143,8 @@ class PeerComparison:
 
     def suspect(self, item: Item, row: int) -> Item:
         """An item beyond its limit, as re-runs show it; five launches are needed to suspect."""
-        if bound_rank(item.bounds.n, self.context.criteria.confidence) is None:
-            note = f"beyond the limit, but n = {item.bounds.n} is too few to suspect anybody"
+        if bound_rank(item.n, self.context.criteria.confidence) is None:
+            note = f"beyond the limit, but n = {item.n} is too few to suspect anybody"
             return replace(item, verdict="INCONCLUSIVE", note=note)
         return settled(item, self.again(row))
 
@@ -186,7 +187,7 @@ class PeerComparison:
             self.limits,
             launches=self.group.launches,
             place=place,
-            group=self.group.point,
+            point=self.group.point,
             measured_unit=context.evidence.register.metrics[first.metric].unit,
             about=about,
             shares=tuple(shares),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of an acceptance: margins to all limits, nodes by criterion, pairs of nodes."""
+"""Pictures of an acceptance: margins to all limits, launches of each node, pairs of nodes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from records.text.natural import natural_order
+from reports.headline import bound_text, centre_text, limit_words, margin_text
+from reports.judgement import Item, JudgedCriterion
 from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
 from reports.notation.units import as_stated, count_text, counts_text, readable_unit, significant
 from reports.show.layout import wrapped
@@ -26,8 +28,6 @@ from reports.show.panel import (
     multiples,
     shares,
 )
-from reports.verdicts.acceptance.model import Item, JudgedCriterion
-from reports.verdicts.acceptance.wording import bound_text, centre_text, limit_words, margin_text
 
 _COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "SUSPECT": OPEN, "FAIL": BAD}
 #: What stands out of its peers: suspected, or confirmed by re-runs.
@@ -96,7 +96,7 @@ def _margin_bar(middle: float, item: Item, colour: str) -> Iterator[Mark]:
     def drawn(value: float) -> float:
         return float(np.clip(item.margin_of(value) or 0.0, -_MOST_MARGIN, _MOST_MARGIN))
 
-    centre = drawn(item.bounds.centre)
+    centre = drawn(item.centre)
     edge = BAD if item.state in ACCUSED else ""
     yield Bars([middle], [centre], 0.16, colour, level=True, edge=edge)
     ends = [drawn(bound) for bound in item.deciding_bounds]
@@ -111,41 +111,6 @@ def _stroke(x: Sequence[float], y: Sequence[float], width: float, colour: str = 
     return Series(x, y, Look(colour, "", ()), width=width)
 
 
-def nodes_by_criterion(criteria: Sequence[JudgedCriterion], footer: str) -> list[Panel]:
-    """Every node by every criterion on nodes, one panel an environment; the accused outlined."""
-    columns: dict[str, dict[str, dict[str, Item]]] = {}
-    for one in criteria:
-        for item in one.items if one.kind == "nodes" else ():
-            if item.about == "node":
-                name = f"{one.title}, {item.group}" if item.group else one.title
-                columns.setdefault(item.environment, {}).setdefault(name, {})[item.subject] = item
-    return [_node_map(name, found, footer) for name, found in columns.items()]
-
-
-def _node_map(environment: str, found: dict[str, dict[str, Item]], footer: str) -> Panel:
-    nodes = natural_order({node for items in found.values() for node in items})
-    values = np.full((len(found), len(nodes)), np.nan)
-    texts: dict[Place, str] = {}
-    culprits, named = [], set()
-    for row, items in enumerate(found.values()):
-        for column, node in enumerate(nodes):
-            item = items.get(node)
-            if item is None:
-                continue
-            values[row, column] = item.bounds.centre
-            if len(nodes) <= MOST_NODES:
-                texts[row, column] = f"{100 * item.bounds.centre:.0f} %"
-            if item.state in ACCUSED:
-                culprits.append((row, column))
-                named.add(node)
-    heat = Heat(
-        list(found), nodes, values, shares("what good nodes reach"), texts, culprits, named=named
-    )
-    outlined = ", ".join(natural_order(named)) or "none"
-    alt = f"{count_text(len(nodes), 'node')} by {len(found)} criteria; outlined: {outlined}."
-    return heat_panel(f"Nodes by criterion, {environment}", footer, heat, alt)
-
-
 def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
     """One picture for each environment and point of a criterion on nodes or links."""
     draw = {"nodes": _strip, "links": _pair_map}.get(criterion.kind)
@@ -154,11 +119,11 @@ def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
     groups: dict[tuple[str, str], list[Item]] = {}
     for item in criterion.items:
         if item.about in ("node", "pair", "link"):
-            groups.setdefault((item.environment, item.group), []).append(item)
+            groups.setdefault((item.environment, item.point), []).append(item)
     found = []
     for (environment, point), items in groups.items():
         plain = point and len(point) < 26 and len(groups) > 1
-        n = counts_text((item.bounds.n for item in items), "launch")
+        n = counts_text((item.n for item in items), "launch")
         title = f"{environment}, {point}" if plain else environment
         footer = f"n = {n} each · judged {day} · run {run_id}"
         found.append(draw(items, title, footer))
@@ -178,7 +143,7 @@ def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
     for item in pairs:
         one, other = (rank[name] for name in item.place)
         for place in ((one, other), (other, one)):
-            values[place] = item.bounds.centre
+            values[place] = item.centre
             if len(nodes) <= MOST_PAIRED:
                 texts[place] = significant((item.measured or 0.0) / unit.factor)
             if item.state in ACCUSED:
@@ -218,7 +183,7 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
         percents = [100 * share for share in item.shares]
         dots = (place + np.asarray(spread)).tolist()
         marks.append(Series(dots, percents, Look(colour, "o", ()), width=0, size=4, alpha=0.45))
-        centre = 100 * item.bounds.centre
+        centre = 100 * item.centre
         marks.append(_stroke([place - 0.28, place + 0.28], [centre] * 2, 2, colour))
         if item.state is not None:
             room = 0.15 * (max(percents) - min(percents)) + 1.5
@@ -236,12 +201,12 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
     room = 0.12 * (high - low) + 1
     step = -(-len(items) // MOST_NODES)
     ticks = {float(place): items[place].subject for place in range(0, len(items), step)}
-    worst = min(items, key=lambda item: item.bounds.centre)
+    worst = min(items, key=lambda item: item.centre)
     return Panel(
         title,
         marks,
         f"Nodes against the good ones, {title}: {count_text(len(items), 'node')}, the lowest is"
-        f" {worst.subject} with {100 * worst.bounds.centre:.1f} %; limit {as_stated(limit)} %.",
+        f" {worst.subject} with {100 * worst.centre:.1f} %; limit {as_stated(limit)} %.",
         Axis(low=-0.6, high=len(items) - 0.4, ticks=ticks, grid=False),
         Axis("% of the good nodes' median", low=low - room, high=high + room),
         footer,

@@ -8,17 +8,17 @@ share in a block is separated from what one pair has.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import inf
 from statistics import median
 
 import numpy as np
+from msgspec.structs import replace
 
 from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from records.site.pair_places import Indices, positions_of
+from reports.judgement import Item, JudgedCriterion
 from reports.notation.units import count_text
-from reports.verdicts.acceptance.levels import MOST_MISSES
-from reports.verdicts.acceptance.model import Item, JudgedCriterion
+from reports.statistics.levels import MOST_MISSES
 from reports.verdicts.acceptance.values import CriterionEvidence
 
 #: Re-runs that must show a suspect before it fails.

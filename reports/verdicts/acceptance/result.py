@@ -13,7 +13,23 @@ from msgspec.structs import replace
 
 from records.criteria import Criteria
 from records.run.belonging import checksum_of
-from reports.notation.units import count_text, level_text, moment_text, sentence_case
+from reports.headline import (
+    bound_text,
+    centre_text,
+    item_text,
+    limit_words,
+    margin_text,
+    place_text,
+)
+from reports.judgement import Finding, Item, JudgedCriterion
+from reports.notation.units import (
+    count_text,
+    level_text,
+    moment_text,
+    readable_unit,
+    sentence_case,
+)
+from reports.notation.values import quantity
 from reports.result import (
     ON_TERMINAL,
     Badge,
@@ -30,24 +46,13 @@ from reports.result import (
 from reports.show.panel import Picture
 from reports.show.provenance import provenance_rows
 from reports.show.raw_links import PAGES, RawLinks
-from reports.show.tables import TONES, Cell, Lead, numeric, pivot
-from reports.verdicts.acceptance.answer import answer_of_acceptance
-from reports.verdicts.acceptance.bounds import ORDER, Verdict
+from reports.show.tables import TONES, Cell, Lead, numeric, pivot, table_of
+from reports.statistics.bounds import ORDER, Verdict
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier
 from reports.verdicts.acceptance.forms import AcceptanceForm
-from reports.verdicts.acceptance.model import AcceptanceFinding, Item, JudgedCriterion
-from reports.verdicts.acceptance.pictures import margins, nodes_by_criterion, panels
+from reports.verdicts.acceptance.pictures import margins, panels
 from reports.verdicts.acceptance.values import LaunchRef
-from reports.verdicts.acceptance.wording import (
-    bound_text,
-    centre_text,
-    item_text,
-    limit_words,
-    margin_text,
-    measured_text,
-    place_text,
-    sentences,
-)
+from reports.verdicts.acceptance.wording import answer_of_acceptance, sentences
 
 #: Items of one criterion that the page shows; the machine form has all.
 MOST_ITEMS = 120
@@ -187,10 +192,9 @@ def _criteria(dossier: Dossier) -> Iterator[Block | None]:
 
 
 def _margins(dossier: Dossier) -> Iterator[Block | None]:
-    """All criteria in pictures: margins to the limits, nodes by criterion."""
+    """The margins of all criteria to their limits, in a picture."""
     criteria, run = dossier.judgement.criteria, dossier.run.run_id
-    footer = f"judged {dossier.day.isoformat()} · run {run}"
-    if drawn := [*margins(criteria, footer), *nodes_by_criterion(criteria, footer)]:
+    if drawn := [*margins(criteria, f"judged {dossier.day.isoformat()} · run {run}")]:
         caption = "What is signed is the document with its seal, not a picture taken from it."
         yield Picture("acceptance", "All criteria", caption, drawn, [])
     text = "Each picture as SVG and PNG, for a slide:"
@@ -220,7 +224,7 @@ def telling_cells(result: JudgedCriterion) -> list[str]:
 def number_cells(item: Item) -> list[str]:
     """What was observed, the bound, the limit, n and the margin."""
     words = [centre_text(item), bound_text(item), limit_words(item)]
-    return [*words, str(item.bounds.n), margin_text(item)]
+    return [*words, str(item.n), margin_text(item)]
 
 
 def _named(dossier: Dossier) -> Iterator[Block | None]:
@@ -239,19 +243,17 @@ def _named(dossier: Dossier) -> Iterator[Block | None]:
     yield Section("reruns", "Re-runs", lambda: _reruns(dossier))
 
 
-def _finding(
-    finding: AcceptanceFinding, titles: Mapping[str, str], title: str
-) -> Iterator[Block | None]:
+def _finding(finding: Finding, titles: Mapping[str, str], title: str) -> Iterator[Block | None]:
     if finding.note:
         yield Sentence(f"{sentence_case(finding.note)}.")
     yield pivot(
         finding.accusations,
         [
             ("by criterion", lambda one: titles[one.criterion]),
-            ("where", lambda one: place_text(one.item)),
-            (numeric("measured"), lambda one: measured_text(one.item)),
-            (NUMBERS, lambda one: number_cells(one.item)),
-            ("re-runs", lambda one: one.item.note),
+            ("where", place_text),
+            (numeric("measured"), _measured),
+            (NUMBERS, number_cells),
+            ("re-runs", lambda one: one.note),
         ],
         anchor="",
         title=title,
@@ -324,7 +326,7 @@ def _item_columns(
         ("environment", lambda one: Cell(one.environment, environment=one.environment)),
     ]
     if any(item.measured is not None for item in result.items):
-        columns.append((numeric("measured"), measured_text))
+        columns.append((numeric("measured"), _measured))
     columns.append((NUMBERS, number_cells))
     if any(map(_note, result.items)):
         columns.append(("note", _note))
@@ -332,11 +334,18 @@ def _item_columns(
 
 
 def _subject(item: Item) -> str:
-    return f"{item.subject}, {item.group}" if item.group and item.place else item.subject
+    return f"{item.subject}, {item.point}" if item.point and item.place else item.subject
+
+
+def _measured(item: Item) -> str:
+    """The plain value behind a share."""
+    if item.measured is None:
+        return ""
+    return quantity(item.measured, readable_unit(item.measured_unit, [item.measured]))
 
 
 def _note(item: Item) -> str:
-    return "" if item.bounds.method == "count" else item.note
+    return "" if item.method == "count" else item.note
 
 
 def _raw(dossier: Dossier, links: Mapping[str, RawLinks], item: Item) -> Cell:
@@ -361,19 +370,7 @@ def _launch(dossier: Dossier, links: Mapping[str, RawLinks], launch: LaunchRef) 
 
 
 def _waivers(dossier: Dossier) -> list[Block | None]:
-    table = pivot(
-        dossier.judgement.waivers,
-        [
-            ("criterion", lambda one: one.waiver.criterion),
-            ("for", lambda one: one.waiver.subject or "all of it"),
-            ("by", lambda one: one.waiver.author),
-            ("reason", lambda one: one.waiver.reason),
-            ("until", lambda one: str(one.waiver.expires)),
-            ("state", lambda one: one.state),
-        ],
-        anchor="",
-        title="Waivers",
-    )
+    table = table_of(dossier.judgement.waivers, anchor="", title="Waivers")
     return [table or Sentence("None.")]
 
 
@@ -406,7 +403,7 @@ def _seals(dossier: Dossier) -> Iterator[Block | None]:
     run, form = dossier.run, dossier.form
     signed = [
         ("seal (acceptance.json)", dossier.seal),
-        ("criteria file", form.criteria.sha256),
+        ("criteria file", form.criteria_file.sha256),
         (f"list of all {len(form.files)} files of the run (manifest.sha256)", form.manifest_sha256),
     ]
     for one in form.records:

@@ -9,15 +9,16 @@ when its own is beyond it by a test over all items. Re-runs confirm what is beyo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import SpreadCriterion
+from reports.judgement import Item, JudgedCriterion, LaunchKey
 from reports.notation.units import as_stated, significant
-from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.bounds import (
+from reports.statistics.bounds import (
     Bounds,
     Flags,
     decide,
@@ -25,14 +26,14 @@ from reports.verdicts.acceptance.bounds import (
     spread_bounds,
     spread_factors,
 )
-from reports.verdicts.acceptance.criteria_judges import Context
-from reports.verdicts.acceptance.levels import (
+from reports.statistics.descriptive import Matrix
+from reports.statistics.levels import (
     EFFICIENCY,
     deviations_of,
     peers_of,
     typical_deviation,
 )
-from reports.verdicts.acceptance.model import Item, JudgedCriterion, LaunchKey
+from reports.verdicts.acceptance.criteria_judges import Context
 from reports.verdicts.acceptance.reruns import settled
 from reports.verdicts.acceptance.values import Blocks, Values
 

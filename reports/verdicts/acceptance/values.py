@@ -31,13 +31,6 @@ from reports.verdicts.mix import mix_of
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]
 
-#: Pairs of a scan that get an item each.
-MOST_LISTED = 1_000_000
-
-
-class TooManyPairsError(AssayError):
-    """A criterion would judge each pair of a scan by itself, and they are too many."""
-
 
 @dataclass(frozen=True)
 class Values:
@@ -122,18 +115,6 @@ class ScanValues:
             columns.values[rows],
         )
         return ScanValues(self.case, self.metric, [(part, 0)])
-
-    def listed(self) -> list[Values]:
-        """The values of each pair. Raises TooManyPairsError where they are too many for an item
-        each."""
-        count = len(self.columns.low)
-        if count > MOST_LISTED:
-            raise TooManyPairsError(
-                f"a criterion judges each of {count} pairs by itself; allowed are"
-                f" {MOST_LISTED}. Ask with kind: links, with where: {{{SUMMARY}: least}} for the"
-                " least of all, or name a pair"
-            )
-        return [self.row(row) for row in range(count)]
 
 
 @dataclass(frozen=True)
@@ -236,7 +217,7 @@ class CriterionEvidence:
         scans = self.scans_of(chosen, environment)
         return [
             *self.inside(chosen, environment),
-            *(values for scan in scans for values in scan.listed()),
+            *(scan.row(row) for scan in scans for row in range(len(scan.columns.low))),
         ]
 
     def environments_of(self, criterion: Criterion) -> list[str]:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A judgement in words: the numbers of judged items, the facts that several places show, and the
-sentences on top of the document."""
+"""An acceptance in words: its answer, what is not known, the sentences on top of its document."""
 
 from __future__ import annotations
 
@@ -9,13 +8,13 @@ from collections.abc import Iterator
 from records.criteria import Criterion, EfficiencyCriterion, LimitCriterion
 from records.flags import MEANINGS, OVERSUBSCRIBED, UNPROVEN
 from records.site.node_facts import oddities
-from reports.answers import listed
+from reports import commands
+from reports.answers import Answer, State, listed
+from reports.headline import headline
 from reports.load.loading import Run
-from reports.notation.units import count_text, fixed, percent, readable_unit, sentence_case
-from reports.notation.values import quantity
+from reports.notation.units import count_text, percent, sentence_case
 from reports.result import Sentence, Tone
 from reports.verdicts.acceptance.dossier import Dossier
-from reports.verdicts.acceptance.model import Item
 from reports.verdicts.acceptance.values import NOMINAL_KEYS
 
 #: Slow nodes that are listed with what is odd about them, and facts of each.
@@ -31,67 +30,45 @@ NONE_ABSOLUTE = (
 REHEARSAL = "the site is a virtual cluster on one machine: this is a rehearsal of an acceptance"
 
 
-def number(item: Item, value: float) -> str:
-    """A value of the item's own unit; without a unit a share (93 %) or a multiple (2.1 ×)."""
-    limits = [limit for limit in (item.at_least, item.at_most) if limit is not None]
-    if item.unit == "1":
-        return f"{fixed(value, 2)} ×" if max(limits, default=0.0) > 1 else percent(value)
-    typical = [limit for limit in limits if limit] or [item.bounds.centre]
-    return quantity(value, readable_unit(item.unit, typical))
+def answer_of_acceptance(dossier: Dossier, name: str = "") -> Answer:
+    """The judgement's headline; its word is the verdict. `name` is what commands call the run, its
+    id by default: a document stays the same wherever its run is."""
+    judgement, run = dossier.judgement, dossier.run
+    name = name or run.run_id
+    command = commands.run_again(run) if judgement.absolute else commands.NOTHING
+    if to_come(run) > 0:
+        command = commands.resume(name, run.provenance.asked.checks)
+    elif judgement.rerun:
+        command = commands.accept(run, name, rerun=True)
+    elif judgement.verdict == "PASS":
+        command = commands.verify(run, name)
+    unknown = "; ".join([*_unknown(dossier)][:2])
+    return Answer(State[judgement.verdict], f"{headline(judgement)}.", unknown, command)
 
 
-def centre_text(item: Item) -> str:
-    """What was observed: the median, or how many launches were ok."""
-    return item.note if item.bounds.method == "count" else number(item, item.bounds.centre)
-
-
-def bound_text(item: Item) -> str:
-    """The bound that decides, as the verdict reads it; both where neither does."""
-    bounds = [number(item, bound) for bound in item.deciding_bounds]
-    if len(bounds) == 1:
-        return f"{'≥' if item.lower_matters else '≤'} {bounds[0]}"
-    return " … ".join(bounds) or "–"
-
-
-def limit_words(item: Item) -> str:
-    """The item's limit: "≥ 95 %"."""
-    least, most = item.at_least, item.at_most
-    if least is not None and most is not None:
-        return f"{number(item, least)} … {number(item, most)}"
-    if least is not None:
-        return f"≥ {number(item, least)}"
-    return f"≤ {number(item, most)}" if most is not None else "–"
-
-
-def margin_text(item: Item) -> str:
-    """The signed distance from the nearest limit: in points between shares, else in per cent of
-    the limit."""
-    if item.margin is None or item.bounds.low is None:
-        return "–"
-    limits = [limit for limit in (item.at_least, item.at_most) if limit]
-    sign = "+" if item.margin >= 0 else "−"
-    if item.unit == "1" and max(limits) <= 1:
-        points = min(abs(item.bounds.centre - limit) for limit in limits)
-        return f"{sign}{fixed(100 * points, 1)} points"
-    return f"{sign}{percent(abs(item.margin))}"
-
-
-def measured_text(item: Item) -> str:
-    """The plain value behind a share."""
-    if item.measured is None:
-        return ""
-    return quantity(item.measured, readable_unit(item.measured_unit, [item.measured]))
-
-
-def place_text(item: Item) -> str:
-    """What was judged, and in which environment."""
-    return f"{item.subject}, {item.environment}"
-
-
-def item_text(item: Item) -> str:
-    """An item on a line: "n2, mpich: 42 %, bound ≤ 47 %, limit ≥ 75 %, n = 5"."""
-    numbers = f"{centre_text(item)}, bound {bound_text(item)}, limit {limit_words(item)}"
-    return f"{place_text(item)}: {numbers}, n = {item.bounds.n}"
+def _unknown(dossier: Dossier) -> Iterator[str]:
+    """Facts that the judgement leaves open, the weightiest first."""
+    judgement, verdict = dossier.judgement, dossier.judgement.verdict
+    undecided = [r for r in judgement.criteria if r.effective == "INCONCLUSIVE"]
+    if verdict == "SUSPECT":
+        again = "no re-run was made yet" if not dossier.reruns else "re-runs do not settle it yet"
+        yield f"whether it stays: {again}"
+    elif verdict == "INCONCLUSIVE" and judgement.absolute:
+        notes = [item.note if (item := r.most_telling()) else r.note for r in undecided]
+        yield from dict.fromkeys(f"why: {note}" for note in notes if note)
+    if not judgement.absolute:
+        yield f"{NONE_ABSOLUTE}; {remedy(dossier)}"
+    suspected = sum(finding.state == "suspected" for finding in judgement.named)
+    if suspected and verdict == "FAIL":
+        stay = count_text(suspected, "suspect stays", "suspects stay")
+        yield f"whether {stay}: no re-run shows it yet"
+    if undecided and verdict in ("FAIL", "SUSPECT"):
+        yield f"{count_text(len(undecided), 'criterion is', 'criteria are')} undecided"
+    if verdict == "PASS" and (facts := unseen(dossier)):
+        yield "; ".join(facts)
+    yield from left_out(dossier)
+    if dossier.run.provenance.site.virtual:
+        yield REHEARSAL
 
 
 def to_come(run: Run) -> int:
@@ -112,8 +89,8 @@ def remedy(dossier: Dossier) -> str:
 def left_out(dossier: Dossier) -> Iterator[str]:
     """The criteria that could not apply, together where the reason is the same."""
     every = dossier.judgement.left_out
-    for why in dict.fromkeys(note for _, note in every):
-        yield f"{listed([name for name, note in every if note == why])}: not judged, {why}"
+    for why in dict.fromkeys(one.note for one in every):
+        yield f"{listed([one.id for one in every if one.note == why])}: not judged, {why}"
 
 
 def unseen(dossier: Dossier) -> list[str]:
@@ -203,8 +180,8 @@ def _still_open(dossier: Dossier) -> Iterator[_Fact]:
             f"re-runs of {count_text(len(judgement.rerun), 'case')} are wanted before this can be"
         )
         yield f"{text} signed; the campaign file is stored with this document", "reruns", "open"
-    elif judgement.rerun_count:
-        runs = count_text(judgement.rerun_count, "re-run")
+    elif dossier.reruns:
+        runs = count_text(len(dossier.reruns), "re-run")
         yield f"launches of {runs} enter these verdicts with those of the run", "reruns", "plain"
     for text in left_out(dossier):
         yield text, "criteria", "open"
@@ -213,10 +190,10 @@ def _still_open(dossier: Dossier) -> Iterator[_Fact]:
 def _caveats(dossier: Dossier) -> Iterator[_Fact]:
     """What limits the verdict: waivers, shared cores, a virtual site, warnings of the run."""
     judgement, run = dossier.judgement, dossier.run
-    if applied := [w.waiver for w in judgement.waivers if w.state == "applied"]:
+    if applied := [w for w in judgement.waivers if w.state == "applied"]:
         text = "; ".join(f"{w.criterion} by {w.author} until {w.expires}" for w in applied[:3])
         yield f"waived: {text}", "waivers", "open"
-    if expired := [w.waiver.criterion for w in judgement.waivers if w.state == "expired"]:
+    if expired := [w.criterion for w in judgement.waivers if w.state == "expired"]:
         yield f"expired waivers do not count: {', '.join(expired[:5])}", "waivers", "open"
     launches = dossier.evidence.launches.values()
     if shared := sum(OVERSUBSCRIBED in launch.flags for launch in launches):

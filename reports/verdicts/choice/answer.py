@@ -7,65 +7,67 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from records.flags import INVALID_ON_PURPOSE
+from records.flags import DISTURBED, INVALID_ON_PURPOSE, OVERSUBSCRIBED, UNPROVEN
+from records.plugins import hooks
 from records.text.reasons import grouped
 from reports import commands
 from reports.analysis.neighbours import neighbours_of
 from reports.analysis.original_digits import beside_originals, differences
 from reports.analysis.run import BAD, Analysis
-from reports.answers import Answer, State, fitting, listed, short_reason
+from reports.answers import Answer, State, listed, short_reason
 from reports.commands import NextCommand
 from reports.load.loading import Run
-from reports.notation.units import (
-    all_text,
-    count_text,
-    fixed,
-    level_text,
-    sentence_case,
-)
+from reports.notation.units import all_text, count_text, fixed, level_text, p_text, sentence_case
 from reports.notation.values import about
+from reports.result import Sentence
 from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE
 from reports.statistics.spending import spent
 from reports.verdicts.choice.leader import choice
-from reports.verdicts.papers.definition import studies
 
 #: Answers that rest on launches that are missing are not final.
 _FINAL = (State.DECIDED, State.OPEN, State.MEASURED)
 #: Checks of an acceptance: what they give is judged by criteria.
 _BY_CRITERIA = ("node", "alltoall_pairs")
+#: Words of a reason that a headline tells; costs that it lists.
+_MOST_REASON, _MOST_COSTS = 10, 4
 
 
 def answer_of(analysis: Analysis) -> Answer:
-    """What a run says, in one sentence."""
-    good = analysis.counts["ok"]
+    """The headline of a run, of at most twenty words, with what it leaves open."""
+    run, good = analysis.run, analysis.counts["ok"]
     bad = sum(analysis.counts[status] for status in BAD) - analysis.on_purpose
     if not good and not bad:
-        return _nothing(analysis)
+        return _nothing(run)
     if good < bad:
-        return _failed(analysis, good, bad)
-    answer = choice(analysis) or _found(analysis)
-    unknown = filter(None, (answer.unknown, next(not_known(analysis), "")))
-    added = filter(None, [extended_text(analysis.run)])
-    details = (*added, *answer.details)
-    answer = replace(answer, unknown="; ".join(unknown), details=details)
-    if disturbed := analysis.disturbed:
-        of = f"{disturbed} of {good} launches"
-        heads = (f"Other programs disturbed {of}", f"Disturbed: {of}")
-        told = fitting(*(f"{head}: {answer.sentence}" for head in heads))
-        answer = replace(answer, sentence=told)
-    if not analysis.complete:
-        return _so_far(analysis, answer, good + bad)
-    return replace(answer, command=_onward(analysis.run) or answer.command)
+        return _failed(run, good, bad)
+    answer = choice(run, analysis.comparisons) or _found(analysis)
+    limits = [answer.unknown, *(limit.text for limit in not_known(analysis))][:2]
+    details = (*filter(None, [extended_text(run)]), *answer.details)
+    answer = replace(answer, unknown="; ".join(filter(None, limits)), details=details)
+    if disturbed := analysis.flagged(DISTURBED):
+        detail = f"Other programs disturbed {disturbed} of {count_text(good, 'launch')}."
+        head = f"Disturbed: {answer.sentence}"
+        answer = replace(answer, sentence=head, details=(detail, *answer.details))
+    if analysis.complete:
+        return replace(answer, command=_onward(run) or answer.command)
+    missing = f"{count_text(len(analysis.holes), 'launch has', 'launches have')} not run yet"
+    return replace(
+        answer,
+        state=State.UNFINISHED if answer.state in _FINAL else answer.state,
+        sentence=f"So far: {answer.sentence}",
+        unknown="; ".join(filter(None, (missing, answer.unknown))),
+        command=_resume(run),
+    )
 
 
 def extended_text(run: Run) -> str:
-    """When blocks were added, and which part of the error each judgement has; "" if none were."""
+    """Blocks that were added, and the part of the error of each judgement; "" if none were."""
     design = run.plan.sequential
     if design is None or not design.extensions:
         return ""
-    told = f"This run was {', then '.join(one.told() for one in design.extensions)}"
+    text = f"This run was {', then '.join(added.told() for added in design.extensions)}"
     if len(run.plan.environments) == 1:
-        return f"{told}."
+        return f"{text}."
     stages = design.stages
     ends = [begin for begin, _ in stages[1:]] + [run.plan.blocks]
     parts = [
@@ -73,7 +75,7 @@ def extended_text(run: Run) -> str:
         for (first, _), last in zip(stages, ends, strict=True)
     ]
     return (
-        f"{told}, a further look: of the error of 5 %, {parts[0]} is for what was planned and"
+        f"{text}, a further look: of the error of 5 %, {parts[0]} is for what was planned and"
         f" {listed(parts[1:])} for what was added; the report before had used 5 % by itself."
     )
 
@@ -83,44 +85,45 @@ def _resume(run: Run) -> NextCommand:
 
 
 def _onward(run: Run) -> NextCommand:
-    """Where a complete run leads by its kind: a study to its document, an acceptance to its
-    judgement."""
-    if run.plan.campaign in studies():
-        return commands.paper(run.plan.campaign, run)
+    """The command after a complete run: what a plugin says, or the judgement of an acceptance."""
+    for leads_to in hooks("next_command"):
+        command: NextCommand | None = leads_to(run)
+        if command is not None:
+            return command
     if run.plan.criteria_of(virtual=bool(run.provenance.site.virtual)):
         return commands.accept(run, commands.name_of(run))
     return commands.NOTHING
 
 
-def _nothing(analysis: Analysis) -> Answer:
+def _nothing(run: Run) -> Answer:
     """No launch has a record, or every case is skipped."""
-    run = analysis.run
-    skipped = grouped(("skipped", case.skipped) for case in run.plan.cases if case.skipped)
-    if skipped and all(case.skipped for case in run.plan.cases):
+    cases, site = run.plan.cases, run.plan.site
+    skipped = grouped(("skipped", case.skipped) for case in cases if case.skipped)
+    if skipped and all(case.skipped for case in cases):
         reason, count = skipped[0].reason, len(skipped[0].places)
-        head = f"None of the {count_text(len(run.plan.cases), 'case')} can run on {run.plan.site}"
-        if len(run.plan.cases) == 1:
-            head = f"The only case cannot run on {run.plan.site}"
-        which = f"; {count} for this reason" if count < len(run.plan.cases) else ""
+        head = f"None of the {count_text(len(cases), 'case')} can run on {site}"
+        if len(cases) == 1:
+            head = f"The only case cannot run on {site}"
+        one_reason = count == len(cases)
         return Answer(
             State.FAILED,
-            fitting(f"{head}{which}: {short_reason(reason)}", f"{head}."),
+            f"{head}: {short_reason(reason, _MOST_REASON)}",
             f"Anything of {run.plan.campaign}: no launch was made.",
             commands.plan(run),
+            () if one_reason else (f"{count_text(count, 'case')} for this reason: {reason}",),
         )
-    launches = sum(hole.block > 0 for hole in analysis.holes)
-    planned = count_text(launches, "launch is", "launches are")
+    planned = [run.asked[case.environment, case.check] for case in cases if not case.skipped]
+    launches = count_text(sum(planned), "launch is", "launches are")
     return Answer(
         State.EMPTY,
-        f"{planned} planned on {run.plan.site}; none has run.",
+        f"{launches} planned on {site}; none has run.",
         "Everything: no launch has a record.",
         _resume(run),
     )
 
 
-def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
+def _failed(run: Run, good: int, bad: int) -> Answer:
     """More launches went wrong than right: the commonest reason decides what is next."""
-    run = analysis.run
     recorded = run.launches
     wrong = recorded.of_status(*BAD) & ~recorded.flagged(INVALID_ON_PURPOSE)
     launches = [*recorded.where(recorded.counted & wrong)]
@@ -129,7 +132,7 @@ def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
     head = f"{bad} of {good + bad} launches failed"
     if not good:
         head = f"{sentence_case(all_text(bad, 'launch'))} failed"
-    every = " for one reason" * (bad > 1) if count == bad else f", {count} of them for this reason"
+    head += " for one reason" * (bad > 1) if count == bad else f", {count} for this reason"
     hint = [f"{commands.TIME_LIMIT_HINT}."] if commands.time_is_up(reason) else []
     by_name = Counter(run.case(item).environment for item in launches).most_common()
     names = listed([f"{name} {number}" for name, number in by_name], 8)
@@ -137,94 +140,87 @@ def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
     what = "Which environment is best" if several else "How fast the machine is"
     return Answer(
         State.FAILED,
-        fitting(
-            f"{head}{every}: {short_reason(reason)}",
-            f"{head}, most for one reason: {short_reason(reason)}",
-            f"{head}.",
-        ),
+        f"{head}: {short_reason(reason, _MOST_REASON)}",
         f"{what}: too few launches have a value.",
         commands.remedy(run, reason),
         (*hint, f"Failed by environment: {names}."),
     )
 
 
-def _so_far(analysis: Analysis, answer: Answer, done: int) -> Answer:
-    """The answer of a run that is not finished."""
-    left = len(analysis.holes)
-    missing = f"{count_text(left, 'launch has', 'launches have')} not run yet"
-    head = f"So far, {done} of {done + left} launches"
-    return replace(
-        answer,
-        state=State.UNFINISHED if answer.state in _FINAL else answer.state,
-        sentence=fitting(f"{head}: {answer.sentence}", answer.sentence),
-        unknown="; ".join(filter(None, (missing, answer.unknown))),
-        command=_resume(analysis.run),
-    )
+def not_known(analysis: Analysis) -> Iterator[Sentence]:
+    """Limits of what a run tells, whatever its answer is, the gravest first, each with the rows
+    behind it."""
+    run, found, good = analysis.run, analysis.comparisons, analysis.counts["ok"]
+    if differing := _digits_that_differ(analysis):
+        text = f"whether our lattice program is right: {differing}"
+        yield Sentence(text, "#check-su3-rmd", "bad")
+    for name, why in found.score.excluded if found.score else _all_failed(run):
+        yield Sentence(f"how {name} compares: {why}", "#launches", "bad")
+    if found.dependence and found.dependence.found:
+        text = (
+            "how sure it is: neighbouring blocks are more alike than chance allows (lag-1"
+            f" correlation {found.dependence.correlation:.2f} on average,"
+            f" {p_text(found.dependence.p)}); bounds are wider by {found.dependence.wider:.1f} for"
+            " it, intervals of single comparisons too narrow; repeat the run at another time, with"
+            " pauses between the blocks"
+        )
+        yield Sentence(text, "#comparison", "bad")
+    beside = neighbours_of(analysis)
+    if beside and beside.mattered:
+        text = f"the speed alone: launches beside others were {beside.percent()}"
+        yield Sentence(text, "#launches", "bad")
+    if analysis.flagged(DISTURBED):
+        text = "the speed of the machine alone: run it again on idle nodes"
+        yield Sentence(text, "#launches", "bad")
+    if unproven := analysis.flagged(UNPROVEN):
+        text = f"where {unproven} of {good} launches ran, but by Slurm's statement"
+        yield Sentence(text, "#launches", "open")
+    if shared := analysis.flagged(OVERSUBSCRIBED):
+        text = f"the speed of a real cluster: {shared} of {good} launches shared cores"
+        yield Sentence(text, "#launches", "bad")
+    elif run.provenance.site.virtual:
+        yield Sentence("the speed of a real cluster: this one is virtual", "#provenance", "open")
 
 
-def not_known(analysis: Analysis) -> Iterator[str]:
-    """What a run does not tell, whatever its answer is, and why; what weighs most first."""
-    run, score = analysis.run, analysis.comparisons.score
+def _digits_that_differ(analysis: Analysis) -> str:
+    """Cases in which our lattice program's digits are not the original's; "" if none."""
     digits = [
         differences(ours.texts, original.texts)
         for ours, original in beside_originals(analysis)
         if original and ours.case.params.get("precision", "double") == "double"
     ]
-    if other := sum(map(bool, digits)):
-        yield (
-            "whether our lattice program is right: its digits and the original's differ in"
-            f" {other} of {count_text(len(digits), 'case')}"
-        )
-    yield from (f"how {name} compares: {why}" for name, why in (score.excluded if score else ()))
-    if score is None and len(run.plan.environments) > 1:
-        yield from _all_failed(analysis)
-    if analysis.comparisons.dependence and analysis.comparisons.dependence.found:
-        yield "how sure it is: neighbouring blocks are alike, so that they count for fewer"
-    beside = neighbours_of(analysis)
-    if beside and beside.mattered:
-        yield f"the speed alone: launches beside others were {beside.percent()}"
-    if analysis.disturbed:
-        yield "the speed of the machine alone: run it again on idle nodes"
-    if unproven := analysis.unproven:
-        yield f"where {unproven} of {analysis.counts['ok']} launches ran, but by Slurm's statement"
-    if shared := analysis.oversubscribed:
-        good = analysis.counts["ok"]
-        yield f"the speed of a real cluster: {shared} of {good} launches shared cores"
-    elif run.provenance.site.virtual:
-        yield "the speed of a real cluster: this one is virtual"
+    cases = f"{sum(map(bool, digits))} of {count_text(len(digits), 'case')}"
+    return f"its digits and the original's differ in {cases}" if any(digits) else ""
 
 
-def _all_failed(analysis: Analysis) -> Iterator[str]:
-    """Environments of which launches ran, but none ended well."""
+def _all_failed(run: Run) -> Iterator[tuple[str, str]]:
+    """Environments of which launches ran, but none ended well, and why they have no score."""
     good, ran = Counter[str](), Counter[str]()
-    for (case, status, _), count in analysis.run.tally.items():
-        name = analysis.run.plan.cases[case].environment
+    for (case, status, _), count in run.tally.items():
+        name = run.plan.cases[case].environment
         good[name] += count if status == "ok" else 0
         ran[name] += count if status != "skipped" else 0
-    for name in analysis.run.plan.environments:
+    for name in run.plan.environments if len(run.plan.environments) > 1 else ():
         if ran[name] and not good[name]:
-            launches = all_text(ran[name], "launch")
-            yield f"how {name} compares: {launches} of it failed"
+            yield name, f"{all_text(ran[name], 'launch')} of it failed"
 
 
 def _found(analysis: Analysis) -> Answer:
-    """What was measured where nothing is compared, of one environment or too few blocks: costs as
-    they are, else the values of each check."""
-    run, estimates = analysis.run, analysis.comparisons.estimates
+    """Measured where nothing is compared, of one environment or too few blocks: costs as they are,
+    else the values of each check."""
+    run, found = analysis.run, analysis.comparisons
     by_criteria = any(check in _BY_CRITERIA for check in analysis.checks)
-    if len(estimates) > 1 and not by_criteria:
-        return _estimated(analysis, estimates)
+    if len(found.estimates) > 1 and not by_criteria:
+        return _estimated(run, found.reference, found.estimates)
     measured = {analysis.case(row).environment for row in analysis.rows}
     names = [name for name in run.plan.environments if name in measured]
     values = [text for check in analysis.checks if (text := _value(analysis, check))]
-    who = f"{names[0]}: " if len(names) == 1 else ""
     right = f"{all_text(analysis.counts['ok'], 'launch')} right"
     if bad := sum(analysis.counts[word] for word in BAD):
         right = f"{analysis.counts['ok']} of {analysis.counts['ok'] + bad} launches right"
-    sentence = fitting(
-        *(f"{who}{listed(values, most)}; {right}." for most in (6, 4, 3, 2) if values),
-        f"{who}{right}.",
-    )
+    who = f"{names[0]}: " if len(names) == 1 else ""
+    further = f" and {len(values) - 1} more" if len(values) > 1 else ""
+    what = f"{values[0]}{further}; " if values else ""
     without = [name for name in run.plan.environments if name not in names]
     unknown, command = "", commands.NOTHING
     if without:
@@ -236,22 +232,23 @@ def _found(analysis: Analysis) -> Answer:
         unknown = "how other libraries would do: one environment was measured"
     if run.plan.criteria_of(virtual=bool(run.provenance.site.virtual)):
         unknown = "whether the machine is accepted: criteria judge that"
-    return Answer(State.OPEN if without else State.MEASURED, sentence, unknown, command)
+    state = State.OPEN if without else State.MEASURED
+    details = (f"{listed(values, 12)}.",) if len(values) > 1 else ()
+    return Answer(state, f"{who}{what}{right}.", unknown, command, details)
 
 
-def _estimated(analysis: Analysis, estimates: dict[str, float]) -> Answer:
+def _estimated(run: Run, reference: str, estimates: dict[str, float]) -> Answer:
     """Costs that nothing can be decided by, best first."""
     ordered = sorted(estimates, key=estimates.__getitem__)
-    costs = [f"{name} {fixed(estimates[name], 2)}" for name in ordered]
-    blocks, few = analysis.run.blocks, analysis.run.blocks < LEAST_BLOCKS
-    head = f"{count_text(blocks, 'block')} cannot decide" if few else "Too many launches failed"
-    head += f"; cost so far, {analysis.comparisons.reference} = 1:"
+    costs = listed([f"{name} {fixed(estimates[name], 2)}" for name in ordered], _MOST_COSTS)
+    few = run.blocks < LEAST_BLOCKS
+    head = f"{count_text(run.blocks, 'block')} cannot decide" if few else "Too many launches failed"
     return Answer(
         State.OPEN,
-        fitting(f"{head} {listed(costs, 6)}.", f"{head} {listed(costs, 3)}."),
+        f"{head}; cost, {reference} = 1: {costs}.",
         f"which is best: chance alone can give any order below {LEAST_BLOCKS} blocks in which all"
         " have a value",
-        commands.more_blocks(analysis.run, LEAST_BLOCKS - blocks if few else LEAST_BLOCKS),
+        commands.more_blocks(run, LEAST_BLOCKS - run.blocks if few else LEAST_BLOCKS),
     )
 
 

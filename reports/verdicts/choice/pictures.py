@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from records.metric import Register
 from reports.analysis.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, ComparisonJudgement
-from reports.analysis.run import Analysis
+from reports.analysis.compare import Comparisons
+from reports.analysis.score import OverallScore
 from reports.notation.labels import shortened
 from reports.notation.palette import INK, Look
 from reports.notation.units import level_text, significant
-from reports.show.lines import MOST_PANELS, counted_footer
+from reports.show.lines import MOST_PANELS
 from reports.show.panel import (
     Axis,
     Heat,
@@ -45,36 +47,31 @@ _FACTORS = Scale(
 _BEYOND = 1.5
 #: Width of the bounds that decide, and of the intervals that do not.
 BOUNDS_WIDTH, _THIN = 2.8, 0.8
+#: Footer of a panel with these numbers of launches a point.
+Footer = Callable[[Sequence[int]], str]
 
 
-def score_picture(analysis: Analysis) -> Picture | None:
+def score_picture(score: OverallScore, looks: Mapping[str, Look], footer: Footer) -> Picture:
     """Overall cost over that of the first place, with the bounds that decide the places."""
-    score = analysis.comparisons.score
-    if score is None:
-        return None
     shown, first = score.standings[:MOST_SCORED], score.standings[0].environment
     title = f"Overall cost, {first} = 1"
-    bars, told = [], []
+    bars, alt = [], []
     for row, item in enumerate(shown):
         pair = score.pair(item.environment, first) if item.environment != first else None
         effect, judged = (pair.effect, pair.judgement) if pair else (None, None)
-        bars.append(_Ratio(row, analysis.looks[item.environment], effect, judged))
+        bars.append(_Ratio(row, looks[item.environment], effect, judged))
         bounds = f" ({judged.told(3)})" if judged else ""
-        told.append(
-            f"{item.environment}: place {item.place}, {significant(bars[-1].ratio)}{bounds}"
-        )
+        ratio = significant(bars[-1].ratio)
+        alt.append(f"{item.environment}: place {item.places}, {ratio}{bounds}")
     low, high = _ends(bars)
+    marks = [mark for bar in bars for mark in bar.marks()]
     panel = Panel(
         title,
-        [
-            Rule(1 / LEAST_DIFFERENCE, "x", to=LEAST_DIFFERENCE),
-            Rule(1, "x"),
-            *(mark for bar in bars for mark in bar.marks()),
-        ],
-        f"{title}. {'; '.join(told)}",
+        [Rule(1 / LEAST_DIFFERENCE, "x", to=LEAST_DIFFERENCE), Rule(1, "x"), *marks],
+        f"{title}. {'; '.join(alt)}",
         Axis(f"smaller is better · grey: ±3 %\n{_legend(bars)}", low=low, high=high),
-        rows_axis([f"{item.environment} ({item.place})" for item in shown]),
-        counted_footer(analysis, [score.n]),
+        rows_axis([f"{item.environment} ({item.places})" for item in shown]),
+        footer([score.n]),
         1.25 + 0.38 * len(shown),
     )
     caption = "Σ w·T over that of the reference; bars: intervals; in brackets: places."
@@ -124,7 +121,7 @@ def _ends(bars: Sequence[_Ratio], of: Callable[[float], float] = float) -> tuple
 
 
 def _legend(bars: Sequence[_Ratio]) -> str:
-    """What thick and thin lines are."""
+    """Meaning of thick and thin lines."""
     levels = sorted({bar.effect.interval.level for bar in bars if bar.effect})
     if not levels:
         return ""
@@ -134,14 +131,10 @@ def _legend(bars: Sequence[_Ratio]) -> str:
     return f"thick: the bounds that decide\nthin: {alone}"
 
 
-def factors_picture(analysis: Analysis) -> Picture | None:
-    """What each environment costs overall and in each check, as a multiple of the best there."""
-    comparisons, names = analysis.comparisons, list(analysis.looks)
-    rows = [("overall cost", _overall_costs(analysis))] if comparisons.score else []
-    scopes: dict[str, list[Comparison]] = {}
-    for cell in comparisons.overall:
-        scopes.setdefault(cell.scope, []).append(cell)
-    rows += [(scope, _scope_costs(cells)) for scope, cells in scopes.items()]
+def factors_picture(found: Comparisons, names: Sequence[str], footer: Footer) -> Picture | None:
+    """Cost of each environment overall and in each check, as a multiple of the best there."""
+    rows = [("overall cost", _overall_costs(found.score))] if found.score else []
+    rows += [(scope, _scope_costs(cells)) for scope, cells in _by_scope(found.overall).items()]
     rows = [(name, costs) for name, costs in rows if len(costs) > 1]
     if not rows:
         return None
@@ -149,39 +142,40 @@ def factors_picture(analysis: Analysis) -> Picture | None:
     texts = {}
     for row, (_, costs) in enumerate(rows):
         for name, (factor, apart) in costs.items():
-            place = row, names.index(name)
-            values[place] = factor
-            text = significant(factor)
-            texts[place] = text if apart else f"≈ {text}"
-    n = comparisons.score.n if comparisons.score else max(c.n for c in comparisons.overall)
-    told = "; ".join(
-        f"{name}: "
-        + ", ".join(f"{env} {significant(factor)}" for env, (factor, _) in costs.items())
+            at = row, names.index(name)
+            values[at] = factor
+            texts[at] = f"{'' if apart else '≈ '}{significant(factor)}"
+    n = found.score.n if found.score else max(c.n for c in found.overall)
+    alt = "; ".join(
+        f"{name}: " + ", ".join(f"{env} {significant(times)}" for env, (times, _) in costs.items())
         for name, costs in rows[:8]
     )
     heat = Heat([name for name, _ in rows], names, values, _FACTORS, texts)
-    footer = counted_footer(analysis, [n])
-    panel = heat_panel("Cost in each check, the row's best = 1", footer, heat, told)
     return Picture(
         "picture-factors",
         "Each environment in each check",
         "A multiple of the best in the row; brighter is better. ≈: not told apart from the best."
         " The overall cost is the whole workload's time; a check's row is the geometric mean over"
         " its points, in which a short message counts as much as a long one.",
-        [panel],
+        [heat_panel("Cost in each check, the row's best = 1", footer([n]), heat, alt)],
         [],
     )
+
+
+def _by_scope(cells: Iterable[Comparison]) -> dict[str, list[Comparison]]:
+    scopes: dict[str, list[Comparison]] = {}
+    for cell in cells:
+        scopes.setdefault(cell.scope, []).append(cell)
+    return scopes
 
 
 #: Factor over the best, and whether the bounds tell it from the best.
 _Costs = dict[str, tuple[float, bool]]
 
 
-def _overall_costs(analysis: Analysis) -> _Costs:
-    score = analysis.comparisons.score
-    assert score is not None
+def _overall_costs(score: OverallScore) -> _Costs:
     apart = [(pair.first, pair.second) for pair in score.pairs if pair.separated]
-    return _over_best({item.environment: item.score for item in score.standings}, apart)
+    return _over_best({item.environment: item.cost for item in score.standings}, apart)
 
 
 def _scope_costs(cells: Sequence[Comparison]) -> _Costs:
@@ -202,17 +196,19 @@ def _scope_costs(cells: Sequence[Comparison]) -> _Costs:
 def _over_best(costs: dict[str, float], apart: Sequence[tuple[str, str]]) -> _Costs:
     """Costs over the least one, told from it where the pair of both is `apart`."""
     best = min(costs, key=costs.__getitem__)
-    told = {best, *(name for pair in apart if best in pair for name in pair)}
-    return {name: (cost / costs[best], name in told) for name, cost in costs.items()}
+    known = {best, *(name for pair in apart if best in pair for name in pair)}
+    return {name: (cost / costs[best], name in known) for name, cost in costs.items()}
 
 
-def forest(analysis: Analysis) -> Picture | None:
-    """Advantage of each environment over the reference, with bounds; one panel a scope."""
-    comparisons = analysis.comparisons
-    scopes: dict[str, list[Comparison]] = {}
-    for cell in (*comparisons.overall, *comparisons.groups):
-        if cell.reference == comparisons.reference and cell.effect:
-            scopes.setdefault(cell.scope, []).append(cell)
+def forest(
+    found: Comparisons, looks: Mapping[str, Look], register: Register, footer: Footer
+) -> Picture | None:
+    """Advantage of each environment over the reference, with bounds; a panel a scope."""
+    scopes = _by_scope(
+        cell
+        for cell in (*found.overall, *found.groups)
+        if cell.reference == found.reference and cell.effect
+    )
     if not scopes:
         return None
     shown = list(scopes.items())[:MOST_PANELS]
@@ -221,25 +217,31 @@ def forest(analysis: Analysis) -> Picture | None:
     cut = f" At most {MOST_PANELS} panels of {MOST_FOREST_ROWS} rows are drawn."
     return Picture(
         "picture-effects",
-        f"Advantage over {comparisons.reference}",
+        f"Advantage over {found.reference}",
         "Right of the line is better than the reference. Thick bars: the bounds that decide; where"
         " they reach the frame they go on. Thin: the exact signed-rank interval of this pair alone,"
         f" which decides nothing. Grey: ±3 %. {ESTIMANDS}"
         + (cut if rows > MOST_FOREST_ROWS or len(scopes) > MOST_PANELS else ""),
-        [_forest_panel(analysis, scope, cells) for scope, cells in shown],
-        [name for name in analysis.looks if name in names],
+        [_forest_panel(scope, cells, looks, register, footer) for scope, cells in shown],
+        [name for name in looks if name in names],
     )
 
 
-def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -> Panel:
+def _forest_panel(
+    scope: str,
+    cells: Sequence[Comparison],
+    looks: Mapping[str, Look],
+    register: Register,
+    footer: Footer,
+) -> Panel:
     labels = list(dict.fromkeys(cell.label for cell in cells))[:MOST_FOREST_ROWS]
     shown = [cell for cell in cells if cell.label in labels]
     names = list(dict.fromkeys(cell.environment for cell in shown))
     bars = []
     for cell in shown:
         step = (names.index(cell.environment) + 1.6) / (len(names) + 1.6)
-        look = analysis.looks[cell.environment]
-        bars.append(_Ratio(labels.index(cell.label) + step, look, cell.effect, cell.judgement))
+        height, look = labels.index(cell.label) + step, looks[cell.environment]
+        bars.append(_Ratio(height, look, cell.effect, cell.judgement))
     low, high = _ends(bars, _gain)
     alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
     return Panel(
@@ -251,13 +253,9 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
             *rows_above([shortened(label, 52) for label in labels], bold="all points"),
         ],
         f"{scope}: advantage over {shown[0].reference}. {alt}",
-        Axis(
-            f"advantage in {analysis.register.metric_title(shown[0].metric)}, %",
-            low=low,
-            high=high,
-        ),
+        Axis(f"advantage in {register.metric_title(shown[0].metric)}, %", low=low, high=high),
         above_axis(len(labels)),
-        counted_footer(analysis, [shown[0].n]),
+        footer([shown[0].n]),
         0.95 + (0.24 + 0.15 * len(names)) * len(labels),
     )
 

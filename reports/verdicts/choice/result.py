@@ -4,29 +4,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from records.errors import AssayError
 from records.run.run_directory import open_run
-from reports.analysis.cells import ComparisonJudgement
-from reports.analysis.compare import Comparisons
-from reports.analysis.forms import LaunchesPart, VerdictsForm, choice_part
-from reports.analysis.leaders import rankings
 from reports.analysis.run import NOT_RUN, STATUSES, Analysis
-from reports.answers import Answer, State
+from reports.answers import State
 from reports.checks.sections import CheckPart
-from reports.notation.units import (
-    count_text,
-    fixed,
-    level_text,
-    moment_text,
-    ratios_between,
-    signed_percent,
-)
-from reports.notation.values import between
+from reports.load.loading import Run
+from reports.notation.units import count_text
 from reports.result import (
     IN_TEXT,
     ON_PAGE,
@@ -38,22 +27,22 @@ from reports.result import (
     Sentence,
     Test,
     answered,
-    carried,
 )
-from reports.show.headline import headline_table, invalid_picture, invalid_table
+from reports.show.headline import headline_table, invalid_table
+from reports.show.lines import counted_footer
 from reports.show.panel import Picture
 from reports.show.provenance import provenance_rows
 from reports.show.raw_links import RawLinks
-from reports.show.rows import name_cell
-from reports.show.tables import Cell, Column, Table
-from reports.statistics.descriptive import Interval
+from reports.show.rows import measured_in
+from reports.show.tables import Table
+from reports.statistics.signed_rank import LEAST_N
 from reports.verdicts.choice import launches as listings
+from reports.verdicts.choice import pictures, tables
 from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.pictures import factors_picture, forest, score_picture
-from reports.verdicts.choice.sentences import launches_text, of_check, summary
-from reports.verdicts.choice.tables import choice_tables, comparison_tables
+from reports.verdicts.choice.forms import VerdictsForm, verdicts_form
+from reports.verdicts.choice.leaders import leaders, leaders_table
+from reports.verdicts.choice.sentences import facts, launches_text, remarks
 from reports.verdicts.mix import mix_of
-from reports.verdicts.papers.document import StudySection
 
 #: Panels of a check's first picture that are in sight; rows of the table of pairs that is.
 MOST_SHOWN, MOST_PAIRS = 2, 15
@@ -100,26 +89,33 @@ def choice_result(
     parts: Sequence[CheckPart],
     links: RawLinks,
     warnings: Sequence[str] = (),
-    study: StudySection | None = None,
+    further: Sequence[Section] = (),
 ) -> Result[VerdictsForm]:
     """A run as a result. `parts`: what each check shows; `links` lead to raw output, and learn of
-    the pages that they need; `study`: the one whose campaign the run is of."""
-    run, answer, sentences = analysis.run, answer_of(analysis), summary(analysis)
+    the pages that they need; `further`: sections of plugins, after the choice."""
+    run, answer, said = analysis.run, answer_of(analysis), [*remarks(analysis)]
     harness = run.provenance.harness
     commit = f" ({harness.git_commit[:12]})" if harness.git_commit else ""
     counts = ", ".join(
         f"{count} {status}" for status in STATUSES if (count := analysis.counts[status])
     )
+    summary = [answer.sentence, *answer.details, *(remark.text for remark in said)]
+    first: list[Block] = [*_overview(analysis), *said, facts(analysis)]
+    on_terminal = [_score_table(analysis), _leaders_table(analysis)]
     return Result(
         kicker=f"{run.plan.campaign} on {run.plan.site}, run {run.run_id}: {counts or 'no record'}",
         title=run.plan.question or run.plan.campaign,
-        data=_data(analysis, answer, warnings, sentences),
+        data=verdicts_form(analysis, answer, warnings, summary),
         answer=answer,
         warnings=warnings,
-        first=Section("first", "", lambda: _first(analysis, sentences)),
+        first=Section("first", "", lambda: first),
         sections=[
-            *_sections(analysis, parts, links, study),
-            *([] if answer.state is State.FAILED else _on_terminal(analysis)),
+            *_sections(analysis, parts, links, further),
+            *(
+                Section(table.anchor, "", partial(tuple[Block, ...], [table]), shown_on=ON_TERMINAL)
+                for table in on_terminal
+                if table is not None and answer.state is not State.FAILED
+            ),
         ],
         looks=analysis.looks,
         devices=run.provenance.devices,
@@ -128,60 +124,48 @@ def choice_result(
     )
 
 
-def _data(
-    analysis: Analysis, answer: Answer, warnings: Sequence[str], sentences: Sequence[Sentence]
-) -> VerdictsForm:
-    """verdicts.json without the comparisons of single points, which end it."""
-    run, counts = analysis.run, analysis.counts
-    return VerdictsForm(
-        run_id=run.run_id,
-        campaign=run.plan.campaign,
-        site=run.plan.site,
-        complete=analysis.complete,
-        launches=LaunchesPart(
-            **{status: counts[status] for status in STATUSES},
-            wrong_on_purpose=analysis.on_purpose,
-            not_run=len(analysis.holes),
-            replaced=analysis.replaced,
-            oversubscribed=analysis.oversubscribed,
-        ),
-        answer=answer.part,
-        warnings=list(warnings),
-        summary=[sentence.text for sentence in sentences],
-        choice=choice_part(analysis.comparisons, run.interims, analysis.register.check_title),
-    )
-
-
 def run_pictures(analysis: Analysis, parts: Sequence[CheckPart]) -> list[Picture]:
     """All pictures of a run, whole."""
-    first, others = (
-        [picture for make in made if (picture := make(analysis)) is not None]
-        for made in ((score_picture, factors_picture), (forest, invalid_picture))
-    )
-    found = [*answered(answer_of(analysis), first), *first, *others]
+    first, effects = _overview(analysis), _forest(analysis)
+    found = [*answered(answer_of(analysis), first), *first, *([effects] if effects else [])]
     return [*found, *(picture for part in parts for picture in part.pictures)]
 
 
-def _first(analysis: Analysis, sentences: Sequence[Sentence]) -> Iterator[Block | None]:
-    yield score_picture(analysis)
-    yield factors_picture(analysis)
-    title = f"The same in {count_text(len(sentences), 'sentence')}"
-    yield Section("summary", title, lambda: sentences, folded=True)
-    started = moment_text(analysis.run.provenance.started_at, "not recorded")
-    pairs = [("started, UTC", started), ("launches", launches_text(analysis))]
-    pairs += carried(analysis.run.provenance.devices)
-    yield Facts([("run", analysis.run.run_id), *pairs], codes=frozenset({"run"}))
+def _overview(analysis: Analysis) -> list[Picture]:
+    """Overall cost, and each environment in each check."""
+    found, footer = analysis.comparisons, partial(counted_footer, analysis)
+    costs = [pictures.score_picture(found.score, analysis.looks, footer)] if found.score else []
+    factors = pictures.factors_picture(found, [*analysis.looks], footer)
+    return [*costs, *([factors] if factors else [])]
+
+
+def _forest(analysis: Analysis) -> Picture | None:
+    footer = partial(counted_footer, analysis)
+    return pictures.forest(analysis.comparisons, analysis.looks, analysis.register, footer)
+
+
+def _score_table(analysis: Analysis) -> Table | None:
+    score, devices = analysis.comparisons.score, analysis.run.provenance.devices
+    return tables.score_table(score, analysis.register, devices) if score else None
+
+
+def _leaders_table(analysis: Analysis, check: str = "") -> Table | None:
+    """Leaders of all checks, or of one."""
+    rows = [row for row in leaders(analysis.comparisons) if check in ("", row.check)]
+    anchor = f"leaders-{check}" if check else "leaders"
+    return leaders_table(rows, analysis.register.metric_title, anchor)
 
 
 def _sections(
-    analysis: Analysis, parts: Sequence[CheckPart], links: RawLinks, study: StudySection | None
+    analysis: Analysis,
+    parts: Sequence[CheckPart],
+    links: RawLinks,
+    further: Sequence[Section],
 ) -> Iterator[Section]:
     title = "Which environment is best"
     yield Section("choice", title, lambda: _choice(analysis), short="Which is best")
-    yield Section("mix", "The mix of jobs", lambda: _mix(analysis))
-    if study is not None:
-        title = f"Compared with the study of {study.study.year}"
-        yield Section("study", title, partial(_study, study, links), short="The study")
+    yield Section("mix", "The mix of jobs", lambda: _mix(analysis.run))
+    yield from further
     for part in parts:
         yield Section(f"check-{part.anchor}", part.title, partial(_check, analysis, part))
     note = (
@@ -190,29 +174,23 @@ def _sections(
     )
     yield Section("launches", "Launches", lambda: _launches(analysis, links), note=note)
     for part in parts:
-        short = [one for one in part.tables[:1] if len(one.rows) <= MOST_ROWS and not one.omitted]
+        short = [
+            table for table in part.tables[:1] if len(table.rows) <= MOST_ROWS and not table.omitted
+        ]
         of = partial(tuple[Block, ...], short)
         yield Section(f"table-of-{part.anchor}", f"More of {part.title}", of, shown_on=IN_TEXT)
     on_page = partial(Section, shown_on=ON_PAGE)
-    yield on_page(
-        "comparison", "Environments compared", lambda: _compared(analysis), short="Compared"
-    )
+    title = "Environments compared"
+    yield on_page("comparison", title, lambda: _compared(analysis), short="Compared")
     title = "Invalid on purpose: reply before wait"
     yield on_page("invalid", title, lambda: _invalid(analysis, links), short="Invalid on purpose")
+    title = "Provenance and evidence"
     yield on_page(
-        "provenance",
-        "Provenance and evidence",
-        lambda: _provenance(analysis, links),
-        short="Provenance, evidence",
+        "provenance", title, lambda: _provenance(analysis, links), short="Provenance, evidence"
     )
-    methods = partial(map, Sentence, _METHOD)
-    title = "Replication, intervals, outliers, units"
-    yield on_page(
-        "method",
-        "How the numbers came about",
-        lambda: [Section("methods", title, methods, folded=True)],
-        short="Method",
-    )
+    title, methods = "Replication, intervals, outliers, units", partial(map, Sentence, _METHOD)
+    method = [Section("methods", title, methods, folded=True)]
+    yield on_page("method", "How the numbers came about", lambda: method, short="Method")
 
 
 def _movable(
@@ -228,26 +206,30 @@ def _movable(
 
 
 def _choice(analysis: Analysis) -> Iterator[Block | None]:
-    """Which environment is best: its place, its score, and how they came about."""
-    tables = choice_tables(analysis)
-    places = [
-        table
-        for table in tables
-        if table.anchor == "table-score"
-        or (table.anchor == "table-score-pairs" and len(table.rows) <= MOST_PAIRS)
+    """Places with costs, who leads each check, and how they came about."""
+    run, found, register = analysis.run, analysis.comparisons, analysis.register
+    pairs = tables.pairs_table(found.score.pairs if found.score else (), register)
+    few = pairs is not None and len(pairs.rows) <= MOST_PAIRS
+    if found.score:
+        yield _score_table(analysis)
+        yield Sentence(tables.score_note(found.score, register))
+    yield _leaders_table(analysis)
+    yield pairs if few else None
+    rest = [
+        _forest(analysis),
+        tables.interims_table(run.plan, run.interims),
+        tables.crossover_table(found.finest),
+        None if few else pairs,
     ]
-    yield from places
-    rest: list[Block | None] = [forest(analysis)]
-    rest += [table for table in tables if table not in places]
     yield _movable("choice-more", "How the places came about", "choice", rest)
 
 
-def _mix(analysis: Analysis) -> Iterator[Block | None]:
+def _mix(run: Run) -> Iterator[Block | None]:
     """Makespan, throughput and jobs of the mixes, or why none counts; nothing without mixes."""
-    if not analysis.run.plan.mix_blocks:
+    if not run.plan.mix_blocks:
         return
     try:
-        mix = mix_of(open_run(str(analysis.run.directory)))
+        mix = mix_of(open_run(str(run.directory)))
     except AssayError as error:
         yield Sentence(str(error))
     else:
@@ -255,26 +237,14 @@ def _mix(analysis: Analysis) -> Iterator[Block | None]:
         yield mix.table()
 
 
-def _study(study: StudySection, links: RawLinks) -> Iterator[Block]:
-    text = f"{study.study.authors}, {study.study.title}. Its tables and figures next to this run's:"
-    href = f"{links.root}/{study.file}" if study.file else ""
-    yield Sentence(text, href, code=study.command)
-    yield study.claims
-
-
 def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:
-    """One screen of a check: what was found, its first picture, a few rows; the rest folded."""
-    found = of_check(analysis, part.check)
-    yield from found[:1]
-    if further := found[1:]:
-        title = count_text(len(further), "further comparison")
-        yield Section(f"words-{part.anchor}", title, lambda: further, folded=True)
+    """Screen of a check: who leads, its first picture, a few rows; the rest folded."""
+    yield _leaders_table(analysis, part.check) or _not_compared(analysis, part.check)
     left: list[Picture] = []
     for picture in part.pictures[:1]:
         shown = replace(picture, panels=picture.panels[:MOST_SHOWN])
-        name = f"first-{part.anchor}"
         yield Section(
-            name,
+            f"first-{part.anchor}",
             part.title,
             partial(tuple[Block, ...], [shown]),
             page=part.anchor,
@@ -282,16 +252,24 @@ def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:
         )
         if panels := picture.panels[MOST_SHOWN:]:
             left = [replace(picture, anchor=f"{picture.anchor}-more", panels=panels)]
-    yield headline_table(analysis, part.check) or _without_figures(analysis, part.check)
+    yield headline_table(analysis, part.check) or _without_figures(analysis.run, part.check)
     rest: list[Block] = [*left, *part.pictures[1:], *part.tables]
-    yield _movable(
-        f"all-{part.anchor}", f"All of {part.title}", part.anchor, rest, note=part.constant
-    )
+    title = f"All of {part.title}"
+    yield _movable(f"all-{part.anchor}", title, part.anchor, rest, note=part.constant)
 
 
-def _without_figures(analysis: Analysis, check: str) -> Sentence:
-    """How the launches of a check ended that has no value to show."""
-    run, ended = analysis.run, Counter[tuple[str, bool]]()
+def _not_compared(analysis: Analysis, check: str) -> Sentence | None:
+    """Reason why no two environments of a check are compared."""
+    names = measured_in(analysis, analysis.rows_of(check))
+    if len(names) == 1:
+        return Sentence(f"Measured in {names[0]} alone.", "#provenance")
+    text = f"Environments are compared from {LEAST_N} common blocks on; below is what each showed."
+    return Sentence(text, "#comparison", "open") if names else None
+
+
+def _without_figures(run: Run, check: str) -> Sentence:
+    """Launches of a check that has no value to show, by how they ended."""
+    ended = Counter[tuple[str, bool]]()
     for (place, status, _), count in run.tally.items():
         if (case := run.plan.cases[place]).check == check:
             ended[case.environment, status == "ok"] += count
@@ -308,9 +286,6 @@ def _without_figures(analysis: Analysis, check: str) -> Sentence:
 def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     """How the launches ended, and each that is not ok."""
     yield listings.reasons_table(analysis, links)
-    if analysis.holes:
-        holes = count_text(len(analysis.holes), "planned launch has", "planned launches have")
-        yield Sentence(f"{holes} no record yet.", "#table-holes")
     rest = [
         listings.bad_launches_table(analysis, links),
         listings.holes_table(analysis),
@@ -321,44 +296,29 @@ def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
 
 
 def _compared(analysis: Analysis) -> Iterator[Block | None]:
-    """The environments against each other, and what so many blocks can resolve."""
-    tables = comparison_tables(analysis)
-    if not tables:
+    """The environments against each other."""
+    found = analysis.comparisons
+    made = tables.comparison_tables(found, analysis.register)
+    if not made:
         yield Sentence("Nothing to compare yet: two environments need three common blocks.")
         return
-    yield Sentence(" ".join(filter(None, (_COMPARED, _power(analysis.comparisons)))))
-    if unusable := analysis.comparisons.unusable:
-        pairs = count_text(unusable, "pair")
+    yield Sentence(_COMPARED)
+    if found.unusable:
+        pairs = count_text(found.unusable, "pair")
         yield Sentence(f"{pairs} of values left out: one of the two is zero, which has no ratio.")
-    title = "Every comparison with its interval"
-    yield _movable("comparisons", title, "comparisons", tables)
-
-
-def _power(comparisons: Comparisons) -> str:
-    """What the exact test can reach at the n at hand."""
-    judged = [cell for cell in comparisons.overall if cell.effect]
-    cell = max(judged, key=lambda item: item.n, default=None)
-    if cell is None or cell.effect is None or cell.needed_n <= cell.n:
-        return ""
-    return (
-        f"With n = {cell.n} the least p possible is {cell.effect.least_p:.4g} and the widest"
-        f" interval has {level_text(cell.effect.interval.level)}: over"
-        f" {count_text(cell.family, 'cell')} nothing can be resolved before n = {cell.needed_n},"
-        " however large the difference; estimates and intervals still show direction and size."
-    )
+    yield _movable("comparisons", "Every comparison with its interval", "comparisons", made)
 
 
 def _invalid(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
-    """What a fault injected on purpose pretends."""
+    """Values of a fault injected on purpose."""
     if table := invalid_table(analysis):
         yield from (Sentence(_INVALID), table)
         on_purpose = listings.bad_launches_table(analysis, links, on_purpose=True)
-        rest = [invalid_picture(analysis), on_purpose]
-        yield _movable("invalid-more", "What that fault pretends", "invalid", rest)
+        yield _movable("invalid-more", "Launches with that fault", "invalid", [on_purpose])
 
 
 def _provenance(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
-    """What ran where, by which Assay, and the evidence of it."""
+    """Machine, software and harness of the run, and the evidence of each launch."""
     run, evidence = analysis.run, listings.evidence(analysis, links)
     text = (
         "Software, hardware and settings of the run; each case with all its launches, their raw"
@@ -367,89 +327,12 @@ def _provenance(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     if left := len(run.plan.cases) - len(evidence):
         text += f" The first {len(evidence)} cases; {left} more are in records.jsonl."
     yield Sentence(text)
-    facts = [Facts(pairs, name) for name, pairs in provenance_rows(run.provenance)]
+    groups = [Facts(pairs, name) for name, pairs in provenance_rows(run.provenance)]
     added = run.plan.sequential.extensions if run.plan.sequential else []
-    told = [(one.extended_at, f"{one.told()}, by Assay {one.version}") for one in added]
-    facts.append(Facts(told, "extensions"))
-    yield _movable(
-        "provenance-more", "Provenance", "provenance", [one for one in facts if one.pairs]
-    )
+    stages = [(item.extended_at, f"{item.told()}, by Assay {item.version}") for item in added]
+    groups = [group for group in (*groups, Facts(stages, "extensions")) if group.pairs]
+    yield _movable("provenance-more", "Provenance", "provenance", groups)
     yield _movable("evidence-more", "Evidence: every launch", "evidence", evidence)
-
-
-def _on_terminal(analysis: Analysis) -> Iterator[Section]:
-    """The environments by cost, and who leads each check."""
-    made = (_ranking_table, _leaders_table)
-    for table in (table for make in made if (table := make(analysis)) is not None):
-        yield Section(table.anchor, "", partial(tuple[Block, ...], [table]), shown_on=ON_TERMINAL)
-
-
-def _ranking_table(analysis: Analysis) -> Table | None:
-    score = analysis.comparisons.score
-    if score is None:
-        return None
-    found = [(item.judgement, item.interval) for item in score.standings]
-    heading, ends = _ends(found, lambda low, high: between(low, high, 2))
-    rows = []
-    for item, text in zip(score.standings, ends, strict=True):
-        rate = item.failures
-        failed = f"{rate.failed} of {count_text(rate.launched, 'launch')} failed"
-        device = analysis.run.provenance.devices.get(item.environment)
-        name = name_cell(item.environment, [device] if device else [])
-        last = Cell(failed if rate.failed else "", tone="bad")
-        rows.append([Cell(item.place), name, Cell(fixed(item.score, 2)), Cell(text), last])
-    columns = _columns("place", "environment", "=cost", f"={heading}", "")
-    note = f"cost of the campaign's workload, {analysis.comparisons.reference} = 1"
-    return Table("ranking", "", columns, rows, note)
-
-
-def _leaders_table(analysis: Analysis) -> Table | None:
-    leaders = rankings(analysis.comparisons)
-    cells = [one.comparison for one in leaders]
-    found = [(one.judgement, one.effect.interval if one.effect else None) for one in cells]
-    heading, ends = _ends(found, ratios_between)
-    figures = Counter(one.scope for one in leaders)
-    rows = [
-        [
-            Cell(
-                one.scope
-                if figures[one.scope] == 1
-                else f"{one.scope}, {analysis.register.metric_title(one.metric)}"
-            ),
-            name_cell(one.best),
-            name_cell(one.runner_up),
-            Cell(signed_percent(cell.effect.ratio if cell.effect else 1.0)),
-            Cell(text),
-            Cell(cell.word, tone="good" if cell.word in ("faster", "slower") else "open"),
-        ]
-        for one, cell, text in zip(leaders, cells, ends, strict=True)
-    ]
-    columns = _columns("best in", "", "ahead of", "=by", f"={heading}", "verdict")
-    return Table("leaders", "", columns, rows) if rows else None
-
-
-def _columns(*titles: str) -> list[Column]:
-    """Headings, those over numbers led by "="."""
-    return [Column(title.removeprefix("="), title.startswith("=")) for title in titles]
-
-
-def _ends(
-    found: Sequence[tuple[ComparisonJudgement | None, Interval | None]],
-    show: Callable[[float, float], str],
-) -> tuple[str, list[str]]:
-    """What is shown with estimates, and that of each: the bounds that decide; of too few blocks for
-    any the intervals of each pair alone with their level, of different ones the least."""
-    levels = sorted({interval.level for _, interval in found if interval})
-    every = [judged.ends if judged else None for judged, _ in found]
-    if levels and not any(every):
-        heading = f"{'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])} of this pair alone"
-        return heading, [
-            show(interval.low, interval.high) if interval else "" for _, interval in found
-        ]
-    return "bounds that decide", [
-        show(*ends) if ends else "no bounds" if interval else ""
-        for ends, (_, interval) in zip(every, found, strict=True)
-    ]
 
 
 def _tests(analysis: Analysis) -> Iterator[Test]:
@@ -471,7 +354,6 @@ def _tests(analysis: Analysis) -> Iterator[Test]:
         kind = "" if outcome == "skipped" else status
         output = (launch.artifacts or {}).get("stdout", "")
         yield Test(suites[case], name, outcome, message, kind, output)
-    places = {case: place for place, case in enumerate(ids)}
     for hole in analysis.holes:
-        suite, name = suites[places[hole.case.id]], f"{hole.case.id} block {hole.block}"
-        yield Test(suite, name, "skipped", hole.reason or NOT_RUN)
+        suite, name = f"{hole.case.check}.{hole.case.environment}", f"{hole.case.id} block"
+        yield Test(suite, f"{name} {hole.block}", "skipped", hole.reason or NOT_RUN)

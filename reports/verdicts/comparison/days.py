@@ -18,11 +18,9 @@ from scipy import special  # type: ignore[import-untyped]
 from records.history.model import History
 from records.history.reading import read_history
 from records.history.store import Store
+from reports.load.nights import bad_nights, level_numbers, nights_of
 from reports.statistics.descriptive import LEVEL, Interval
-from reports.verdicts.nightly.reference import residuals
-from reports.verdicts.nightly.rules import Rules
-from reports.verdicts.nightly.segments import bad_nights, level_numbers
-from reports.verdicts.nightly.tonight import Nights
+from reports.statistics.tails import residuals
 
 #: Fewer nights tell nothing about days.
 LEAST_NIGHTS = 5
@@ -63,13 +61,11 @@ def day_spreads(history: History, runs: Collection[str]) -> dict[Cell, DaySpread
     new one; nights inside a regression are left out. The root mean square of a night's deviation
     holds the noise of its launches too.
     """
-    nights = Nights(history, Rules())
+    nights = nights_of(history)
     chosen = np.isfinite(nights.values) & (nights.values > 0)
-    chosen &= ~bad_nights(history, history.changes, nights.rules)
+    chosen &= ~bad_nights(history, history.changes)
     chosen[:, [night.run_id in runs for night in history.nights]] = False
-    away = residuals(
-        nights.values, chosen, level_numbers(history, history.changes, nights.contexts)
-    )
+    away = residuals(nights.values, chosen, level_numbers(nights, history.changes))
     found = {}
     for key, row in zip(history.series, away, strict=True):
         known = row[np.isfinite(row)]

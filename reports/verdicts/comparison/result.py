@@ -197,7 +197,7 @@ def _facts(found: RunComparison) -> list[str]:
     facts.append(f"cases: {', '.join([shared, *alone])}")
     days = (
         "not known, so two days cannot tell a change from the day; a history of this campaign can"
-        " (assay history add RUN)"
+        " (assay nightly add RUN)"
     )
     if found.days:
         span = counts_text((spread.nights for spread in found.days.values()), "night")

@@ -168,7 +168,7 @@ def _learning(checked: Checked, unknown: str) -> Answer:
 
 def _as_usual(checked: Checked) -> Iterator[str]:
     """How many series were judged, and the one nearest to its limit."""
-    judgement, stage_a = checked.judgement, checked.stage_a
+    judgement, tonight = checked.judgement, checked.tonight
     count = judgement.judged
     if not count:
         yield f"No series could be judged tonight ({len(checked.history.series)} known)."
@@ -181,7 +181,7 @@ def _as_usual(checked: Checked) -> Iterator[str]:
         )
         return
     head = f"As usual: {count_text(count, 'series is', 'series are')} within what is allowed"
-    worse, limits = stage_a.worse, stage_a.limits.alone
+    worse, limits = tonight.worse, tonight.limit
     known = np.isfinite(worse) & np.isfinite(limits) & (limits > 0)
     if known.any():
         share = np.where(known, worse / np.where(known, limits, 1), -np.inf)
@@ -204,7 +204,7 @@ def _unknown(checked: Checked) -> str:
         )
     if judgement.wide:
         reason = judgement.wide.most_common(1)[0][0]
-        wide = checked.stage_a.limits.alone[[*judgement.wide_reasons]]
+        wide = checked.tonight.limit[[*judgement.wide_reasons]]
         told.append(
             f"{count_text(len(wide), 'limit is', 'limits are')} wider than"
             f" {level_text(checked.rules.finds)} (up to {percent(float(wide.max()), 0)}): {reason}"

@@ -15,28 +15,37 @@ from records.history.reading import read_history
 from records.history.store import Store
 from records.run.provenance import Provenance, read_provenance
 from reports.answers import State
+from reports.load.nights import nights_of
+from reports.verdicts.nightly.context import context_changes
 from reports.verdicts.nightly.findings import NightFinding, NightJudgement
 from reports.verdicts.nightly.forms import ContextPart
 from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.rules import Rules, rules_for
-from reports.verdicts.nightly.segments import context_changes
-from reports.verdicts.nightly.tonight import Nights, StageA
+from reports.verdicts.nightly.tonight import Tonight, evidence
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The newest night with its judgement, in a history (of `history_file`) whose changes are up to
-    date."""
+    """The newest night of a history (of `history_file`) with its evidence and judgement."""
 
-    history: History
+    tonight: Tonight
     judgement: NightJudgement
-    rules: Rules
     history_file: str = ""
+
+    @property
+    def history(self) -> History:
+        """The history, its changes up to date."""
+        return self.tonight.history
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the judgement."""
+        return self.tonight.rules
 
     @property
     def night(self) -> Night:
         """The night that was judged."""
-        return self.history.nights[self.judgement.night]
+        return self.tonight.night
 
     @property
     def began(self) -> Provenance:
@@ -49,9 +58,8 @@ class Checked:
     @property
     def context(self) -> list[ContextPart]:
         """What changed in software, machine and nodes since the night before."""
-        place = self.judgement.night
-        nights = self.history.nights
-        return context_changes(nights[place - 1], nights[place]) if place else []
+        nights, position = self.history.nights, self.tonight.position
+        return context_changes(nights[position - 1], self.night) if position else []
 
     @property
     def bad_launches(self) -> int:
@@ -84,13 +92,6 @@ class Checked:
         return known.get(self.state, ExitStatus.INCONCLUSIVE)
 
     @cached_property
-    def stage_a(self) -> StageA:
-        """What the night was compared with."""
-        place = self.judgement.night
-        before = _before(self.history.changes, self.history, place)
-        return Nights(self.history, self.rules).stage_a(place, before)
-
-    @cached_property
     def said(self) -> dict[int, NightFinding]:
         """The first finding of each series that has one."""
         return {item.series: item for item in reversed(self.judgement.findings)}
@@ -105,53 +106,50 @@ def check_history(
 ) -> Checked:
     """Judge all nights not judged yet, oldest first, and the newest anew; keep what is found."""
     history = read_history(store, site, campaign)
-    imported = history.nights[-1].imported
-    rules = rules_for(len(history.series), alarms_a_month, finds, imported=imported)
-    nights, changes, ids = Nights(history, rules), history.changes, history.series_ids
-    for place, night in enumerate(history.nights):
-        if night.judged and night is not history.nights[-1]:
+    newest = history.nights[-1]
+    rules = rules_for(len(history.series), alarms_a_month, finds, imported=newest.imported)
+    nights, ids = nights_of(history, rules.least_launches), history.series_ids
+    changes, unexplained = history.changes, history.unexplained.copy()
+    for position, night in enumerate(history.nights):
+        if night.judged and night is not newest:
             continue
-        judgement = judge(nights, place, _before(changes, history, place))
+        before = _before(changes, history, position)
+        judgement = judge(evidence(nights, position, before, rules, unexplained))
+        suspects = [item.series for item in judgement.of("suspect")]
+        unexplained[:, position] = False
+        unexplained[suspects, position] = True
         store.keep_judgement(
             night,
             [(ids[item.series], item) for item in judgement.changes],
-            [ids[item.series] for item in judgement.of("suspect")],
+            [ids[series] for series in suspects],
             finds,
         )
         if any(finding.change for finding in judgement.findings):
             changes = read_history(store, site, campaign).changes
-    # The findings name the changes with the numbers that the store gave them.
-    known = {(item.series, item.kind, item.found): item for item in changes}
-    findings = [
-        replace(finding, change=known.get((item.series, item.kind, item.found), item))
-        if (item := finding.change)
-        else finding
-        for finding in judgement.findings
-    ]
-    judgement = replace(judgement, findings=findings, changes=changes)
-    known_history = replace(history, changes=changes, unexplained=nights.unexplained)
-    return Checked(known_history, judgement, rules, str(store.path))
+    known = [*history.nights[:-1], replace(newest, judged=True, finds=finds)]
+    history = replace(history, nights=known, changes=changes, unexplained=unexplained)
+    return newest_night(history, str(store.path), rules)
 
 
-def newest_night(history: History, history_file: str = "") -> Checked:
+def newest_night(history: History, history_file: str = "", rules: Rules | None = None) -> Checked:
     """The newest night by what the history holds; nothing is kept.
 
     A night that was judged has the changes that were found then, whatever its limits were.
     """
-    place = len(history.nights) - 1
-    night, changes = history.nights[place], history.changes
-    rules = rules_for(len(history.series), finds=night.finds, imported=night.imported)
-    found = [item for item in changes if item.found == night.id and item.accepted is None]
-    before = _before(changes, history, place)
-    judgement = judge(Nights(history, rules), place, before, found if night.judged else None)
-    return Checked(history, judgement, rules, history_file)
+    position, night = len(history.nights) - 1, history.nights[-1]
+    rules = rules or rules_for(len(history.series), finds=night.finds, imported=night.imported)
+    found = [item for item in history.changes if item.found == night.id and item.accepted is None]
+    before = _before(history.changes, history, position)
+    tonight = evidence(nights_of(history, rules.least_launches), position, before, rules)
+    judgement = judge(tonight, found if night.judged else None)
+    return Checked(tonight, judgement, history_file)
 
 
-def _before(changes: Sequence[Change], history: History, place: int) -> list[Change]:
+def _before(changes: Sequence[Change], history: History, position: int) -> list[Change]:
     """The changes as they were known before a night; what somebody accepted stays."""
-    night = history.nights[place].id
+    night = history.nights[position].id
     return [
         replace(change, closed=None) if change.closed == night else change
         for change in changes
-        if change.accepted or history.position(change.found) < place
+        if change.accepted or history.position(change.found) < position
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""night.json and what `assay history --json` prints: every key with its meaning."""
+"""night.json and what `assay nightly --json` prints: every key with its meaning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reports.answers import AnswerPart
 
 
 class NightAddedForm(Form, kw_only=True):
-    """`assay history add`: a run taken into the history."""
+    """`assay nightly add`: a run taken into the history."""
 
     run_id: Annotated[str, key("The run's id.")]
     site: Annotated[str, key("Its site.")]
@@ -20,7 +20,7 @@ class NightAddedForm(Form, kw_only=True):
 
 
 class ChangeAcceptedForm(Form, kw_only=True):
-    """`assay history accept-change`: changes taken as the new reference."""
+    """`assay nightly accept-change`: changes taken as the new reference."""
 
     changes: Annotated[list[int], key("Their numbers.")]
     author: Annotated[str, key("Who accepts.")]
@@ -85,7 +85,7 @@ class ChangePart(SeriesPart):
 
 
 class HistoryForm(Form, kw_only=True):
-    """`assay history show`: nights and changes of the group asked for."""
+    """`assay nightly show`: nights and changes of the group asked for."""
 
     groups: Annotated[list[GroupPart], key("All campaigns and sites of the history.")]
     site: Annotated[str | None, key("The site of the nights below; null: there are none.")]
@@ -112,7 +112,7 @@ class CampaignPart(Part):
 
 
 class SilentForm(Form, kw_only=True):
-    """`assay history silent`: nights that did not come."""
+    """`assay nightly silent`: nights that did not come."""
 
     after_s: Annotated[float, key("From how long on a campaign is silent, s.")]
     campaigns: Annotated[list[CampaignPart], key("Each campaign that was asked for.")]
@@ -168,7 +168,7 @@ class SeriesFindingPart(SeriesPart):
 
 
 class NightForm(Form, kw_only=True):
-    """`assay history check`, `assay nightly run`, and night.json: the newest night, judged."""
+    """`assay nightly check`, `assay nightly run`, and night.json: the newest night, judged."""
 
     site: Annotated[str, key("The site.")]
     campaign: Annotated[str, key("The campaign.")]

@@ -14,10 +14,15 @@ import numpy as np
 
 from records.history.model import Change, History, Launches, Night
 from records.site.pair_scans import NODE
+from reports.load.nights import SETTLED_NIGHTS
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.levels import peers_of, reach_of, scores_of
-from reports.verdicts.nightly.reference import Counts, Mask
+from reports.statistics.levels import peers_of, reach_of, scores_of
+from reports.statistics.tails import Counts, Mask
 from reports.verdicts.nightly.rules import Rules
+
+#: The chance that a re-run confirms that any sound node is slow; how many robust deviations a slow
+#: node lies away.
+_AGAIN, _MODIFIED_Z = 0.01, 3.5
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,14 @@ def peers_of_night(
     history: History, place: int, changes: Sequence[Change], rules: Rules, *, again: bool = False
 ) -> PeersTonight:
     """Compare the launches of the night at `place`, `again`: of its re-run; any of the sound nodes
-    of all groups is found slow with the chance `rules.peers_allowed`, or `peers_again`, at most.
+    of all groups is found slow with the chance `rules.alarms_a_night`, or `_AGAIN`, at most.
 
     A node is slow when the bound of its launches, and each launch, is worse than the good nodes'
-    level by more than `rules.finds`, and it lies `rules.modified_z` of their spreads away. What
+    level by more than `rules.finds`, and it lies `_MODIFIED_Z` of their spreads away. What
     somebody accepted, and what became better to stay, is taken off before.
     """
     launches = history.relaunches if again else history.launches
-    chance = rules.peers_again if again else rules.peers_allowed
+    chance = _AGAIN if again else rules.alarms_a_night
     shape = len(history.series)
     level, good = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     beyond, slow = np.zeros((2, shape), dtype=np.bool_)
@@ -60,7 +65,7 @@ def peers_of_night(
         top = peers.top(gap)
         reach = reach_of(peers, top.level, 1 - chance / tests)
         beyond[rows] = peers.centres - top.level < -gap
-        slow[rows] = (reach.high < -gap) & (scores_of(peers, top) < -rules.modified_z)
+        slow[rows] = (reach.high < -gap) & (scores_of(peers, top) < -_MODIFIED_Z)
         level[rows] = np.exp(sign * top.level + known[rows])
         good[rows] = int(top.good.sum())
     return PeersTonight(level, good, beyond, slow)
@@ -97,19 +102,16 @@ def _known_shares(history: History, changes: Sequence[Change]) -> Matrix:
     return known
 
 
-def young_groups(history: History, values: Matrix, place: int, rules: Rules) -> Mask:
-    """Series of single nodes that no `rules.robust_from` earlier nights tell of, on any node.
+def young_groups(history: History, earlier: Matrix) -> Mask:
+    """Series of single nodes that no ten `earlier` nights (series, nights) tell of, on any node.
 
     Where the scheduler draws the nodes, a node's own series hardly grows; the group does.
     """
-    nights: dict[tuple[object, ...], Mask] = {}
-    members = {
-        row: (key.case_id, key.metric) for row, key in enumerate(history.series) if key.is_of_a_node
-    }
-    for row, group in members.items():
-        there = np.isfinite(values[row, :place])
-        nights[group] = nights.get(group, np.zeros(place, dtype=np.bool_)) | there
+    groups: dict[tuple[str, str], list[int]] = {}
+    for row, key in enumerate(history.series):
+        if key.is_of_a_node:
+            groups.setdefault((key.case_id, key.metric), []).append(row)
     young = np.ones(len(history.series), dtype=np.bool_)
-    for row, group in members.items():
-        young[row] = nights[group].sum() < rules.robust_from
+    for rows in groups.values():
+        young[rows] = np.isfinite(earlier[rows]).any(axis=0).sum() < SETTLED_NIGHTS
     return young

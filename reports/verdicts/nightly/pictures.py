@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.history.model import Change, History
+from reports.load.nights import context_starts
 from reports.notation.palette import INK, Look, looks
 from reports.notation.units import count_text, readable_unit, signed_percent, significant
 from reports.show.panel import (
@@ -26,7 +27,6 @@ from reports.show.panel import (
     heat_panel,
 )
 from reports.verdicts.nightly.check import Checked
-from reports.verdicts.nightly.segments import context_starts
 from reports.verdicts.nightly.wording import (
     amount,
     at_text,
@@ -58,7 +58,7 @@ def series_by_nights(checked: Checked) -> Picture | None:
     """Each series' nights against its reference (the level of tonight's judgement); series with a
     finding tonight are outlined there, a change is outlined in its first night."""
     history, tonight, night = checked.history, checked.judgement.night, checked.night
-    reference = checked.stage_a.reference.median
+    reference = checked.tonight.reference.median
     found = {item.series for item in checked.judgement.of("regression", "open", "suspect")}
     first = max(0, tonight + 1 - _MAP_NIGHTS)
     known = [series for series in natural_order(history) if reference[series] > 0]
@@ -106,7 +106,7 @@ def _names(history: History, rows: Sequence[int]) -> list[str]:
 def trend(checked: Checked, series: int) -> Panel:
     """The last nights of one series against its level and limit: its title says what tells it from
     the others of its case, its footer what is drawn."""
-    history, stage_a = checked.history, checked.stage_a
+    history, tonight = checked.history, checked.tonight
     key, nights = history.series[series], len(history.nights)
     row = history.values[series]
     known = int(np.isfinite(row).sum())
@@ -117,12 +117,10 @@ def trend(checked: Checked, series: int) -> Panel:
     drawn = [*_value_marks(history, series, values, unit.label, places)]
     again = (history.reruns[series, first:] / unit.factor).tolist()
     drawn.append(Series(places, again, Look(INK, "x", ()), width=0, size=5.5))
-    level, limit = (
-        float(column[series]) for column in (stage_a.reference.median, stage_a.limits.alone)
-    )
+    level, limit = (float(column[series]) for column in (tonight.reference.median, tonight.limit))
     reference = (level / unit.factor, limit) if np.isfinite(limit) else None
     heights = [y for mark in drawn for y in mark.y if np.isfinite(y)]
-    floor = float(stage_a.floors[series])
+    floor = float(tonight.floors[series])
     low, high, middle = span(heights, values[first:], reference, floor)
     marks: list[Mark] = []
     if reference is not None:

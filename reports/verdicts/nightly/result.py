@@ -13,6 +13,7 @@ import numpy as np
 from records.errors import ExitStatus
 from records.history.model import SeriesKey
 from reports.answers import State
+from reports.load.nights import SETTLED_NIGHTS
 from reports.notation.labels import pairs_text
 from reports.notation.units import count_text, level_text, percent, time_of
 from reports.result import (
@@ -35,6 +36,7 @@ from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.findings import NightFinding, Verdict
 from reports.verdicts.nightly.forms import FoundChangePart, NightForm, SeriesFindingPart
+from reports.verdicts.nightly.lasting import P_ENERGY
 from reports.verdicts.nightly.pictures import series_by_nights, trend
 from reports.verdicts.nightly.wording import (
     case_names,
@@ -260,24 +262,23 @@ def _verdict_cell(checked: Checked, series: int) -> Cell:
 
 def _number_cells(checked: Checked, series: int, value: float) -> list[Cell | str]:
     """The numbers of a series; of one that something is said of those of its finding."""
-    key, stage_a, finding = (
+    key, tonight, finding = (
         checked.history.series[series],
-        checked.stage_a,
+        checked.tonight,
         checked.said.get(series),
     )
-    nights, tonight = str(int(stage_a.reference.n[series])), value_text(key, value)
+    nights, now = str(int(tonight.reference.n[series])), value_text(key, value)
     if series in checked.judgement.reasons:
-        return [tonight, "–", "–", "–", nights]
+        return [now, "–", "–", "–", nights]
     level, limit, worse = (
-        float(column[series])
-        for column in (stage_a.reference.median, stage_a.limits.alone, stage_a.worse)
+        float(column[series]) for column in (tonight.reference.median, tonight.limit, tonight.worse)
     )
     if finding is not None and math.isfinite(finding.worse):
         level, limit, worse = finding.reference, finding.limit, finding.worse
     wide = checked.judgement.wide_reasons.get(series, "")
     shown = percent(limit) if math.isfinite(limit) else "–"
     return [
-        tonight,
+        now,
         value_text(key, level, [value]),
         f"{'+' if worse >= 0 else '−'}{percent(abs(worse))}",
         Cell(shown, title=wide, tone="open" if wide else ""),
@@ -306,7 +307,7 @@ def _changes(checked: Checked) -> list[Block]:
     )
     if table is None:
         return [Sentence("None was found so far.")]
-    command = "assay history accept-change NUMBER --author … --reason …"
+    command = "assay nightly accept-change NUMBER --author … --reason …"
     return [Sentence("Accept an intended change:", code=command), table]
 
 
@@ -349,18 +350,17 @@ def _method(checked: Checked) -> Iterator[Block]:
     yield Sentence(
         f"A night's value is the median of its launches (at least {rules.least_launches}). Tonight"
         f" is suspect when it is worse than the reference (up to {rules.most_nights} nights of the"
-        " same context) by more than 3 % (5 % for the latency of small messages), the 99.9 %"
-        " prediction limit, and the far quantile of the site's own nights, or when"
-        f" {rules.run_nights} nights in a row are beyond a nearer limit; it is a regression when"
-        " fresh launches the same night fail again. A change that stays is found by E-divisive"
-        f" means over {rules.window} nights (p ≤ {rules.p_energy}, Mann–Whitney p ≤"
-        f" {rules.p_ranks:.2g}, at least {rules.least_before} nights before and"
-        f" {rules.least_after} after). Limits follow from the false alarms allowed over all series"
-        f" together. With fewer than {rules.robust_from} nights the reference is early: Student's"
-        f" limit from {rules.judged_from} nights on, and the night is LEARNING. Nodes of a kind are"
-        " compared with each other from the first night on; one that is worse than the good ones by"
-        f" more than {level_text(rules.finds)} is suspect. What is suspect, or a regression that is"
-        " not accepted, enters no reference. PASS needs limits of at most"
+        f" same context) by more than {percent(rules.floor, 0)}"
+        f" ({percent(rules.floor_small_latency, 0)} for the latency of small messages) and the far"
+        " quantile of the site's own nights; it is a regression when fresh launches the same night"
+        f" fail again. A change that stays is found by E-divisive means over {rules.window} nights"
+        f" (p ≤ {P_ENERGY}, Mann–Whitney p ≤ {rules.p_ranks:.2g}, at least {rules.least_before}"
+        f" nights before and {rules.least_after} after). Limits follow from the false alarms"
+        f" allowed over all series together. With fewer than {SETTLED_NIGHTS} nights the reference"
+        f" is early: Student's limit from {rules.judged_from} nights on, and the night is LEARNING."
+        " Nodes of a kind are compared with each other from the first night on; one that is worse than the"
+        f" good ones by more than {level_text(rules.finds)} is suspect. What is suspect, or a"
+        " regression that is not accepted, enters no reference. PASS needs limits of at most"
         f" {level_text(rules.finds)}."
     )
 
@@ -406,7 +406,7 @@ def _samples(checked: Checked) -> Iterator[Sample]:
         yield Sample("night_findings", "Findings of series.", len(judgement.of(verdict)), labels)
     text = "Series of the newest night that were judged."
     yield Sample("night_series_judged", text, judgement.judged, whose)
-    levels = checked.stage_a.reference.median
+    levels = checked.tonight.reference.median
     for series, key in enumerate(history.series):
         for name, text, value in (
             ("night_median", "Median of the newest night.", history.values[series, -1]),

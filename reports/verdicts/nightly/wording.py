@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from records.history.model import Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
+from reports.load.nights import concerns
 from reports.notation.labels import check_labels, point_text
 from reports.notation.units import (
     count_text,
@@ -18,9 +19,9 @@ from reports.notation.units import (
     slower_text,
 )
 from reports.notation.values import quantity
+from reports.verdicts.nightly.context import context_changes
 from reports.verdicts.nightly.findings import NightFinding
 from reports.verdicts.nightly.forms import ChangePart, GroupPart, HistoryForm, MissedPart, NightPart
-from reports.verdicts.nightly.segments import concerns, context_changes
 
 #: Nights that a list for people shows.
 _MOST_NIGHTS = 30

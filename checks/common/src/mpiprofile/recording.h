@@ -46,7 +46,7 @@ void recording_now_and_then(double now_s);
 void recording_finish(void);
 
 /* Count a call. request: of a nonblocking or started one, else NULL. bytes as in
- * records/application_profile.py. comm may be MPI_COMM_NULL. */
+ * plugins/profile/application_profile.py. comm may be MPI_COMM_NULL. */
 void record_message(enum profile_call call, enum recording_role role, MPI_Comm comm, int rank,
                     int tag, long long bytes, const MPI_Request *request, double begun,
                     double ended);

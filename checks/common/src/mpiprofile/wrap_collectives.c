@@ -3,7 +3,7 @@
 
 #define C PROFILE_CONST
 #define ALL PROFILE_NO_PEER
-/* Bytes of a block, as records/application_profile.py says what a message is. */
+/* Bytes of a block, as plugins/profile/application_profile.py says what a message is. */
 #define RECORD(role, bytes) record_collective(this, role, comm, bytes, NULL, begun, ended)
 
 /* With MPI_IN_PLACE the receive arguments describe the data sent. */

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
+import glob
 import os
 
 from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
 from spack.package import copy_tree, depends_on, find, install, join_path, license, mkdirp, version
 
-#: The checks of the checkout that this repository of recipes belongs to, with their C sources.
-CHECKS = os.path.abspath(os.path.join(__file__, *[".."] * 6, "checks"))
+#: The checkout that this repository of recipes belongs to.
+ROOT = os.path.abspath(os.path.join(__file__, *[".."] * 6))
 #: Where their Makefile is.
 LIBRARY = join_path("assay", "common", "src")
 
@@ -27,7 +28,8 @@ class AssayPrograms(MakefilePackage):
 
     def build(self, spec, prefix):
         """Make a copy of the sources with the library's compiler."""
-        copy_tree(CHECKS, "assay")
+        for folder in [join_path(ROOT, "checks"), *glob.glob(join_path(ROOT, "plugins/*/checks"))]:
+            copy_tree(folder, "assay")
         places = [f"CC={spec['mpi'].mpicc}", "OUT=out", f"BLAS={spec['blas'].libs.ld_flags}"]
         self.module.make("-C", LIBRARY, *places, *self.further_places(), *self.targets)
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of all tests: a cluster a worker, an empty folder, the text of a command."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.cli import main
+from virtual_cluster import Cluster, ClusterSpec, up
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """Of four nodes. What is built on it once is built for all."""
+    from assay.tests.test_run_on_cluster import CLUSTER  # slow: only tests on clusters
+
+    made = up(ClusterSpec(CLUSTER, nodes=4, network="unlimited"), lambda _: None)
+    yield made
+    made.down(lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def believed() -> Iterator[None]:
+    """Records of simulated runs, which no raw output bears out, are taken for read again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assay.run.rereading.Rereader.faults", lambda *_: iter(()))
+        yield
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Gives what a command says that ends with a status, in one line: errors where it is one."""
+
+    def ended(status: int, *words: str) -> str:
+        capsys.readouterr()
+        assert main([*words]) == status
+        told = capsys.readouterr()
+        return " ".join((told.err if status in (2, 4) else told.out).split())
+
+    return ended

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch of a check as a ReFrame test: set up, started, judged when it has ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import traceback
+import types
+from functools import cache, partial
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from pydantic import BaseModel, ConfigDict, Field
+from reframe.core.backends import getlauncher, register_launcher
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function
+from reframe.core.launchers import JobLauncher
+from reframe.core.logging import getlogger
+
+from checks.common.base import MpiCheck, Setting, leaf_of
+from checks.common.definition import CheckDefinition
+from checks.common.evidence.printed import read_printed
+from checks.common.json_lines import TOKEN, session_lines
+from checks.common.judging import EndedJob, JudgingError, judge
+from checks.common.parameters import Ranks
+from checks.common.resources import CpusPerTask, Resources
+from checks.common.session.builds import build_of
+from checks.common.session.faults import WorkFolderError, folder_trouble
+from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
+from checks.common.session.outcome import PROGRAMS, Outcome, emit
+from checks.common.slurm.commands import HERE
+from checks.common.slurm.scheduler import job_loss, run_options
+from checks.common.slurm.text import HALTING_S, limits_s
+from checks.common.sources import LAUNCH_SCRIPTS, launch_files
+from checks.common.switches import Switches
+from records.site.topology import Topology, TopologyDescription
+
+
+class LaunchRequest(BaseModel):
+    """A line of the list, as far as it is used."""
+
+    model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
+
+    index: int = Field(ge=0)
+    case_id: str = Field(pattern=r"^[a-z][a-z0-9_]*-[0-9a-f]+$", max_length=100)
+    check: str
+    environment: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    params: dict[str, Any]
+    ranks: Ranks
+    ranks_per_node: Ranks
+    block: int = Field(ge=0)
+    attempt: int = Field(ge=1)
+    limit_s: float = Field(gt=0, le=1e7)
+    undisturbed: bool = True
+    switches: Switches | None = None
+    cpus_per_task: CpusPerTask | None = None
+    resources: Resources = {}
+
+
+@cache
+def _topology(described: str) -> Topology:
+    return TopologyDescription.model_validate_json(described).topology()
+
+
+class SessionLauncher(JobLauncher):
+    """Runs the command of the launcher `kind` inside launch/session.sh, which stamps the phases of
+    the launch, sets its limit and, for libraries with daemons, boots and halts them.
+
+    `limit_s` ends the launch; the others come from the environment's extras.
+    """
+
+    kind = ""
+    limit_s = 60.0
+    extra_options: tuple[str, ...] = ()
+    mpirun = ""
+    template = ""
+
+    @property
+    def daemons(self) -> str:
+        """Kind of daemons that the session boots and halts, or none."""
+        return LAUNCHERS[self.kind].daemons
+
+    def command(self, job: Any) -> list[str]:
+        """The launch command of `job`, which knows ranks, ranks per node and CPUs per rank."""
+        per_node, cpus = job.num_tasks_per_node, job.num_cpus_per_task
+        start = Start(job.num_tasks, per_node, self.mpirun, cpus, self.template)
+        words = [*launch_words(self.kind, start), *self.extra_options]
+        session = ["./session.sh", self.daemons, f"{self.limit_s:g}"]
+        return [*session, *(shlex.quote(word) for word in words)]
+
+
+for _kind in LAUNCHERS:
+
+    @register_launcher(_kind)
+    class _OfKind(SessionLauncher):
+        kind = _kind
+
+
+class LaunchTest(rfm.RunOnlyRegressionTest):
+    """Launch of a check, made for its definition and its parameters."""
+
+    #: The check, its class of run.py, the launch as it was asked for, and its parameters.
+    definition: CheckDefinition[Any]
+    leaf: type[MpiCheck]
+    asked: LaunchRequest
+    params: Any
+    launch_index: int
+    #: Case, block and attempt, by which and the seed its nodes are drawn.
+    drawn_by: str
+
+    valid_systems = ["*"]
+    valid_prog_environs = ["+mpi", "+pvm"]
+    sourcesdir = str(LAUNCH_SCRIPTS)
+    build_locally = True
+
+    @run_after("setup")
+    def choose_launcher(self) -> None:
+        """Set ranks, nodes, limits and the environment's own launcher."""
+        extras, partition = self.current_environ.extras, self.current_partition.extras
+        asked, job = self.asked, self.job
+        self.token = token_hex(8)
+        self.limit_s, job_s = limits_s(asked.limit_s, partition["longest_job_s"])
+        self.launch = self.leaf(self.definition, self.params, self._setting())
+        self.time_limit = f"{job_s}s"
+        self.num_tasks, self.num_tasks_per_node = asked.ranks, asked.ranks_per_node
+        self.exclusive_access = True
+        self.num_cpus_per_task = asked.cpus_per_task
+        self.extra_resources = asked.resources
+        job.launch_index, job.drawn_by = self.launch_index, self.drawn_by
+        job.down_nodes_return = partition["down_nodes_return"]
+        job.options, job.asked_nodes = run_options(), self.launch.nodes_asked()
+        if job.asked_nodes:
+            job.options.append(f"--nodelist={','.join(job.asked_nodes)}")
+        job.undisturbed, job.switches = asked.undisturbed, asked.switches
+        job.needs_s = self.limit_s + HALTING_S
+        alone = self.definition.without_mpi
+        launcher = getlauncher("assay-srun" if alone else extras["launcher"])()
+        launcher.limit_s = self.limit_s
+        launcher.extra_options = ("--mpi=none",) if alone else tuple(extras["launcher_options"])
+        launcher.mpirun = "" if alone else extras["mpirun"] or ""
+        launcher.template = extras["launcher_command"] or ""
+        job.launcher = launcher
+
+    def _setting(self) -> Setting:
+        extras, partition = self.current_environ.extras, self.current_partition.extras
+        described, stage = partition["topology"], Path(self.stagedir)
+        return Setting(
+            ranks=self.asked.ranks,
+            ranks_per_node=self.asked.ranks_per_node,
+            cpus_per_task=self.asked.cpus_per_task or 0,
+            has_resources=bool(self.asked.resources),
+            switches=self.asked.switches or "",
+            drawn_by=self.drawn_by,
+            **{name: extras[name] for name in ("library", "device", "seen", "programs")},
+            features=self.current_environ.features,
+            wire_is_counted=partition["wire_is_counted"],
+            nominal=partition["nominal"],
+            topology=None if described is None else _topology(json.dumps(described)),
+            partition={**partition, "access": self.current_partition.access},
+            builds={name: Path(getattr(self, name).folder) for name in self.definition.builds},
+            folder=stage,
+            stderr=partial(read_printed, stage / self.job.stderr),
+        )
+
+    @run_before("run")
+    def choose_program(self) -> None:
+        """Link helpers into the stage folder, write input files, set the command."""
+        launch, stage, dry = self.launch, Path(self.stagedir), self.is_dry_run()
+        gone = [] if dry else [one for one in launch.setting.builds.values() if not one.is_dir()]
+        if gone:
+            raise WorkFolderError(f"{gone[0]}: the programs built there are gone")
+        preload = self.current_environ.extras["preload"]
+        if preload:
+            self.env_vars["ASSAY_PRELOAD"] = preload
+        if not dry and HERE.leaves_processes():
+            self.env_vars["ASSAY_SWEEP"] = "yes"
+        before = ["libassay_evidence.so"] if launch.foreign else []
+        before += ["libassay_profile.so"] if launch.profiled else []
+        helpers = [helper for helper in ("stepkeeper", preload, *before) if helper]
+        for helper in helpers:
+            (stage / helper).symlink_to(launch.built.resolve() / helper)
+        self.env_vars.update(self.definition.variables)
+        if self.asked.cpus_per_task:  # as many threads
+            counts = (name for name in self.definition.variables if name.endswith("_NUM_THREADS"))
+            names = ["OMP_NUM_THREADS", *counts]
+            self.env_vars.update(dict.fromkeys(names, str(self.asked.cpus_per_task)))
+        self.env_vars[TOKEN] = self.token
+        command = launch.command()
+        self.env_vars.update(launch.variables)
+        folder, own = os.environ.get(PROGRAMS, ""), launch.setting.programs.values()
+        #: Words of the command that are programs built for it, or the site's own; and helpers.
+        self.executed = [
+            *(one for one in command if one in own or (folder and one.startswith(f"{folder}/"))),
+            *(str(launch.built / helper) for helper in helpers),
+        ]
+        if before or launch.input_file:
+            rank = ["./rank.sh", ",".join(before) or "-", launch.input_file or "/dev/null"]
+            command = [*rank, *command]
+        self.executable, *self.executable_opts = (shlex.quote(word) for word in command)
+        if not self.definition.is_shipped:
+            brought = self.definition.folder
+            for file in launch_files(brought):
+                copy = stage / file.relative_to(brought)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, copy)
+        launch.write_inputs(stage)
+        if not dry:
+            launch.begin()
+
+    @sanity_function
+    def verify(self) -> Any:
+        """Judge the launch and send its outcome to the harness; passes if the outcome is ok."""
+        self.launch.end()
+        job, stage = self.job, Path(self.stagedir)
+        printed = read_printed(stage / job.stdout)
+        nodes = list(job.nodelist or [])
+        ended = EndedJob(
+            token=self.token,
+            nodes=nodes,
+            handed_in=job.handed_in,
+            ended=job.ended,
+            daemons=job.launcher.daemons,
+            limit_s=self.limit_s,
+            state=str(job.state),
+            exit_status=job.exitcode,
+            loss=job_loss(job),
+            dead_nodes=partial(HERE.dead_nodes, nodes),
+        )
+        try:
+            outcome = judge(printed, ended, self.launch)
+        except JudgingError as error:
+            getlogger().verbose(traceback.format_exc())
+            outcome = Outcome("wrong", f"judging failed: {error}"[:500])
+        if outcome.status in ("failed", "wrong"):
+            built = self.launch.built
+            if trouble := folder_trouble(stage if built.is_dir() else built):
+                outcome = Outcome("lost", f"{trouble}; {outcome.reason}", fault="work-folder")
+        emit(self, outcome, session_lines(printed.text, self.token).session_interval())
+        return sn.assert_eq(outcome.status, "ok", msg=f"{outcome.status}: {outcome.reason}")
+
+
+def test_of(definition: CheckDefinition[Any]) -> type[LaunchTest]:
+    """The ReFrame test of a check. Raises CheckError for a class Run that cannot be used."""
+    body: dict[str, Any] = {
+        **{
+            name: fixture(build_of(definition, name), scope="environment")
+            for name in definition.builds
+        },
+        "definition": definition,
+        "leaf": leaf_of(definition),
+        "__module__": __name__,
+        "__doc__": definition.__doc__,
+    }
+    kinds = sorted(definition.features & {"mpi", "pvm"})
+    if kinds:
+        body["valid_prog_environs"] = [" ".join(f"+{kind}" for kind in kinds)]
+
+    def fill(space: dict[str, Any]) -> None:
+        for name, value in body.items():
+            space[name] = value  # one by one: ReFrame's namespace notices variables so
+
+    made: type[LaunchTest] = types.new_class(f"{definition.name}_leaf", (LaunchTest,), {}, fill)
+    return made

@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay contract`: start a contract, walk its stages, waive, sign, and make its document."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import signal
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from assay.cli.arguments import (
+    CHECK_FOLDERS,
+    JSON,
+    Argument,
+    Verbs,
+    argument,
+    flag,
+    repeated,
+    share,
+    site,
+    span_s,
+)
+from assay.cli.verify import run_named, tell_checks
+from assay.judging import STATUS
+from assay.schema.document import clipped
+from assay.schema.problems import did_you_mean, listed
+from assay.screens.screen import Screen
+from assay.sites.loading import add_checks_of
+from plugins.contract.course import ContractCourse
+from plugins.contract.documents import RISKS, SUMS, contract_file, course_of, write_documents
+from plugins.contract.forms import ContractRisksForm
+from plugins.contract.loading import load_contract
+from plugins.contract.log import (
+    CONTRACT,
+    CONTRACTS,
+    ContractFolder,
+    create_contract,
+    open_contract,
+)
+from plugins.contract.model import Stage
+from plugins.contract.planning import planned
+from plugins.contract.result import contract_result
+from plugins.contract.stability.command import watch_command
+from plugins.contract.stages import judge_again, refuse_blocked, run_period, run_stage
+from plugins.contract.verifying import verify_contract
+from records.errors import AssayError, ExitStatus
+from records.files import write_whole
+from records.forms import as_text
+from records.input_files import kind_at
+from records.run.checksums import sign
+from reports.judgement import Item
+from reports.render.terminal import show
+
+#: How long a waiver holds where no day is given.
+WAIVED_DAYS = 365
+
+
+def start_command(arguments: argparse.Namespace) -> int:
+    """`assay contract start`: refuse a faulty contract, or make its folder; runs nothing."""
+    add_checks_of(arguments.site)
+    contract, text, path = load_contract(arguments.name)
+    loaded, risks = planned(contract, path.parent, arguments.site)
+    texts = {CONTRACT: text} | {name: kept for one in loaded for name, kept in one.files.items()}
+    folder = create_contract(contract.name, texts)
+    declared = as_text(ContractRisksForm(risks=risks)).encode()
+    write_whole(folder.path / RISKS, declared)
+    seal = hashlib.sha256(declared).hexdigest()
+    folder.append("started", site=arguments.site, file=str(path.resolve()), seal=seal)
+    _show(folder, as_json=arguments.json)
+    return ExitStatus.PASS
+
+
+def status_command(arguments: argparse.Namespace) -> int:
+    """`assay contract status`: print how far a contract is; gives the status of its verdict."""
+    return _show(open_contract(arguments.contract), as_json=arguments.json)
+
+
+def next_command(arguments: argparse.Namespace) -> int:
+    """`assay contract next`: run the next stage, or the one that is named, once more."""
+    folder = open_contract(arguments.contract)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with folder.alone():
+        course = course_of(folder)
+        add_checks_of(course.site)
+        stage = _stage(course, arguments.stage) if arguments.stage else course.next_stage
+        if stage is None:
+            names = listed(one.name for one in course.contract.stages)
+            raise AssayError(
+                f"{folder.path}: every stage has run; one is repeated by its name: assay contract"
+                f" next STAGE ({names})"
+            )
+        refuse_blocked(course, stage)
+        if stage.stability is not None:
+            run_period(folder, course, stage)
+        else:
+            run_stage(folder, course, stage, False if arguments.json else None)
+        verdict = course_of(folder).verdict_of(stage.name)
+    _show(folder, as_json=arguments.json)
+    return STATUS.get(verdict, ExitStatus.INCONCLUSIVE)
+
+
+def waive_command(arguments: argparse.Namespace) -> int:
+    """`assay contract waive`: book a waiver, and judge the stage with it; nothing is run."""
+    folder = open_contract(arguments.contract)
+    by, reason = _said(arguments.by, "--by"), _said(arguments.reason, "--reason")
+    with folder.alone():
+        course = course_of(folder)
+        add_checks_of(course.site)
+        stage = _stage(course, arguments.stage)
+        until = _day(arguments.until)
+        for name in _criteria(folder, course, stage, arguments.criterion, arguments.subject):
+            folder.append(
+                "waived",
+                stage=stage.name,
+                criterion=name,
+                subject=arguments.subject or "",
+                by=by,
+                reason=reason,
+                until=until,
+            )
+        judge_again(folder, course_of(folder), stage)
+    return _show(folder, as_json=arguments.json)
+
+
+def sign_command(arguments: argparse.Namespace) -> int:
+    """`assay contract sign`: book who signs a stage, or the whole contract, as it is now."""
+    folder = open_contract(arguments.contract)
+    by = _said(arguments.by, "--by")
+    with folder.alone():
+        course = course_of(folder)
+        roles = [party.role for party in course.contract.parties]
+        if arguments.role not in roles:
+            raise AssayError(
+                f"--role: found {arguments.role!r}{did_you_mean(arguments.role, roles)}; the"
+                f" parties of {folder.file} are {listed(roles)}"
+            )
+        stages = [_stage(course, arguments.stage)] if arguments.stage else course.contract.stages
+        for stage in stages:
+            if course.verdict_of(stage.name) == "NOT RUN":
+                raise AssayError(
+                    f"stage {stage.name} has not ended: nothing can be signed for it; run it with:"
+                    f" assay contract next {stage.name}"
+                )
+        name = arguments.stage or ""
+        verdict = course.verdict_of(name) if name else course.verdict
+        told = {"by": by, "role": arguments.role, "reason": arguments.reason or ""}
+        folder.append("signed", stage=name, verdict=verdict, **told)
+        if arguments.key is not None:
+            write_documents(folder)
+            sign(folder.path / SUMS, arguments.key)
+    return _show(folder, as_json=arguments.json)
+
+
+def report_command(arguments: argparse.Namespace) -> int:
+    """`assay contract report`: write the documents; gives the status of the verdict."""
+    folder = open_contract(arguments.contract)
+    with folder.alone():
+        written = write_documents(folder)
+    return _show(folder, [str(path) for path in written], as_json=arguments.json)
+
+
+def verify_command(arguments: argparse.Namespace) -> int:
+    """`assay contract verify`: print what was verified; FAIL where something differs."""
+    folder, document = _to_verify(arguments.target)
+    checks = verify_contract(folder, document, arguments.seal, arguments.signers)
+    return tell_checks(arguments, folder.path, checks)
+
+
+def _to_verify(name: str | None) -> tuple[ContractFolder, Path | None]:
+    """The folder of a contract, given itself or by its document."""
+    document = Path(name) if name and Path(name).is_file() else None
+    if document is None:
+        return open_contract(name), None
+    folders = document.parent, CONTRACTS / run_named(document)
+    found = next((folder for folder in folders if kind_at(folder / CONTRACT)), None)
+    if found is None:
+        raise AssayError(f"{document}: not the document of a contract that is here")
+    return ContractFolder(found), document
+
+
+def _show(folder: ContractFolder, files: list[str] | None = None, *, as_json: bool) -> int:
+    """Print the contract as it is now; gives the status of its verdict."""
+    contract = contract_file(folder)
+    if as_json:
+        print(as_text(contract.form), end="")
+    else:
+        show(contract_result(contract), Screen(), files or [])
+    return STATUS.get(contract.course.verdict, ExitStatus.INCONCLUSIVE)
+
+
+def _stage(course: ContractCourse, name: str) -> Stage:
+    """The stage of a command line."""
+    stage, names = course.contract.stage(name), [one.name for one in course.contract.stages]
+    if stage is None:
+        raise AssayError(
+            f"STAGE: found {clipped(name)!r}{did_you_mean(name, names)}; the contract has"
+            f" {listed(names)}"
+        )
+    return stage
+
+
+def _criteria(
+    folder: ContractFolder,
+    course: ContractCourse,
+    stage: Stage,
+    name: str | None,
+    subject: str | None,
+) -> list[str]:
+    """The criterion that is waived, or without a name all that are not met; of a `subject` those in
+    which it is not met."""
+    attempts = course.attempts(stage.name)
+    kept = contract_file(folder).judgement(attempts[-1]) if attempts else None
+    judged = {one.id: one for one in kept.criteria} if kept else {}
+    if name is not None and name not in judged:
+        has = f"has {listed(judged)}" if judged else "has not been judged yet"
+        raise AssayError(f"CRITERION: found {clipped(name)!r}; stage {stage.name} {has}")
+    found = [name] if name else [key for key, one in judged.items() if one.effective != "PASS"]
+    if not found:
+        raise AssayError(f"stage {stage.name}: nothing is to be waived: no criterion is open")
+    if subject is None:
+        return found
+    bad = {key: [one for one in judged[key].items if one.verdict != "PASS"] for key in found}
+    mine = [key for key in found if any(subject in _names(item) for item in bad[key])]
+    if not mine:
+        subjects = listed(dict.fromkeys(item.subject for items in bad.values() for item in items))
+        raise AssayError(
+            f"--subject: found {clipped(subject)!r}; not met or not decided in stage {stage.name}:"
+            f" {subjects or 'nothing'}"
+        )
+    return mine
+
+
+def _names(item: Item) -> set[str]:
+    """What a waiver may call an item, as "node n2" or "n1–n2": so, a node of it, or n1-n2."""
+    return {item.subject, *re.split("[ –]", item.subject), item.subject.replace("–", "-")}
+
+
+def _said(text: str | None, option: str) -> str:
+    """Who or why; never blank, for the log keeps it."""
+    if text is None or not text.strip():
+        raise AssayError(f"{option} is missing or blank; a contract keeps who decided, and why")
+    return " ".join(text.split())
+
+
+def _day(text: str | None) -> str:
+    """The last day of a waiver."""
+    if text is None:
+        return (datetime.now(UTC).date() + timedelta(days=WAIVED_DAYS)).isoformat()
+    today = datetime.now(UTC).date()
+    with suppress(ValueError):
+        if (day := date.fromisoformat(text)) >= today:
+            return day.isoformat()
+    raise AssayError(f"--until: found {text!r:.40}; allowed is a day from {today} on")
+
+
+_STARTED = (
+    argument(
+        "--contract FOLDER", "a started contract, or how it begins; default: the one started last"
+    ),
+    JSON,
+)
+_BY = argument("--by NAME", "who decides")
+_SHARE: dict[str, Any] = {"type": share, "metavar": "SHARE"}
+
+
+def _span(name: str, text: str, key: str = "") -> Argument:
+    """An option whose value is a time, in s."""
+    dest = key or f"{name}_s"
+    return argument(f"--{name}", text, dest=dest, type=span_s, metavar="TIME")
+
+
+_WATCH = (
+    site(),
+    argument("--folder DIR", "of the phase; default: results/stability/SITE", type=Path),
+    flag("--once", "book one look, for a timer or scrontab"),
+    _span("every", "time between looks; without --once book until the end"),
+    _span("for", "length of the phase, e.g. 30d", "length_s"),
+    argument("--scale", "contract time that passes in a second; 720: a day in 2 min", type=float),
+    repeated("--partition", "watch only nodes of this one; may be repeated", dest="partitions"),
+    repeated("--file-system DIR", "also write a file there; may be repeated", dest="file_systems"),
+    _span("probe", "keep a job of one node running that long in real time"),
+    argument("--availability", "what is promised, e.g. 99%%", **_SHARE),
+    _span("mtbi", "mean time between interrupts that is promised, e.g. 720h"),
+    _span("mtti", "mean time between killed jobs that is promised"),
+    argument("--up-share", "nodes with which the machine counts as up; default: 90%%", **_SHARE),
+    argument("--interrupt-share", "nodes that an interrupt takes at least; default: any", **_SHARE),
+    argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),
+    argument("--by NAME", "who says so"),
+    argument("--reason", "why"),
+    JSON,
+)
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands below `assay contract`."""
+    verbs = Verbs(parser)
+    verbs.add(
+        "watch",
+        "book outages: one look, or look after look; without either judge what is booked",
+        watch_command,
+        *_WATCH,
+    )
+    verbs.add(
+        "start",
+        "what a contract's stages risk, and its folder; runs nothing yet",
+        start_command,
+        argument("name CONTRACT", "a name in campaigns/contracts/, or a file"),
+        *(site(), JSON),
+    )
+    verbs.add(
+        "status",
+        "the stages, what is open, waived and signed, and the command that comes next",
+        status_command,
+        *_STARTED,
+    )
+    verbs.add(
+        "next",
+        "run the next stage, or go on with the one that was killed",
+        next_command,
+        argument("stage STAGE", "this one, once more; both attempts are kept", nargs="?"),
+        *_STARTED,
+    )
+    verbs.add(
+        "waive",
+        "accept all the same what is not met, by name and reason",
+        waive_command,
+        argument("stage STAGE", "the stage"),
+        argument("criterion CRITERION", "default: all that are not met", nargs="?"),
+        argument("--subject", "only for this node, or pair of nodes as n1-n2"),
+        argument("--until", "the last day on which it holds; default: in a year"),
+        *(_BY, argument("--reason", "why"), *_STARTED),
+    )
+    verbs.add(
+        "sign",
+        "sign a stage, or the whole contract, as it is now",
+        sign_command,
+        argument("stage STAGE", "default: the whole contract", nargs="?"),
+        argument("--role", "for which party of the contract", required=True),
+        argument("--reason", "a remark"),
+        argument(
+            "--key",
+            "also write the document, and sign its SHA256SUMS with this private key"
+            " (ssh-keygen -Y sign)",
+            type=Path,
+        ),
+        *(_BY, *_STARTED),
+    )
+    verbs.add(
+        "report",
+        "write the document for those who sign, and the evidence for the vendor",
+        report_command,
+        *_STARTED,
+    )
+    verbs.add(
+        "verify",
+        "recompute the log, the runs and every judgement of a contract",
+        verify_command,
+        argument("target DOCUMENT|CONTRACT", "default: the one started last", nargs="?"),
+        argument("--seal", "the seal on the signed paper, eight digits or more"),
+        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
+        *(CHECK_FOLDERS, JSON),
+    )

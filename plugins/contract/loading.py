@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the CONTRACT of a command line to a validated contract and its stages' criteria, or one
+message with every fault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from assay import known_files
+from assay.criteria.loading import criteria_from_text, load_criteria
+from assay.criteria.rules import contradictions, criteria_problems
+from assay.schema.document import Location, Problem, read_text
+from assay.schema.loading import file_of, load_campaign
+from assay.schema.model import Campaign
+from assay.schema.problems import checked, model_problems
+from checks.common.registry import Checks
+from plugins.contract.course import ContractCourse
+from plugins.contract.log import ContractFolder
+from plugins.contract.model import Contract, Stage
+from records.criteria import Criteria, Criterion, LimitCriterion, Waiver
+from records.errors import AssayError
+from records.forms import DIALECT
+
+#: The contracts that come with Assay.
+SHIPPED = Path(__file__).with_name("contracts")
+SCHEMA_FILE = SHIPPED / "contract.schema.json"
+#: How the names of what a started contract keeps of a stage end.
+_CRITERIA, _CAMPAIGN = "criteria.yaml", "campaign.yaml"
+_NEEDS = "a contract needs at least schema, name, title and stages"
+
+
+@dataclass(frozen=True)
+class LoadedStage:
+    """A stage with what its names stand for: its campaign, and its criteria with their text,
+    without waivers."""
+
+    stage: Stage
+    campaign: Campaign
+    criteria: Criteria
+    text: str
+
+    @property
+    def campaign_file(self) -> str:
+        """The file of the campaign."""
+        assert self.campaign.origin is not None
+        return self.campaign.origin.file
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What is kept with a started contract: criteria and campaign, by file name."""
+        assert self.campaign.origin is not None
+        name = self.stage.name
+        return {
+            f"{name}.{_CRITERIA}": self.text,
+            f"{name}.{_CAMPAIGN}": self.campaign.origin.text,
+        }
+
+    def with_waivers(self, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:
+        """The criteria with further waivers, and their text."""
+        return _with_waivers(self.criteria, self.text, waivers)
+
+
+def load_contract(name_or_path: str) -> tuple[Contract, str, Path]:
+    """The contract of a name in `campaigns/contracts/` or of a file, its text, and its file.
+
+    Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
+    """
+    path = file_of(name_or_path, "contract", _known(), "campaigns/contracts")
+    text = read_text(path)
+    return contract_from_text(str(path), text), text, path
+
+
+def _known() -> dict[str, Path]:
+    """Contract files of Assay and of the working folder, by name."""
+    files = known_files(SHIPPED, "campaigns/contracts", "*.yaml")
+    return dict(sorted((path.stem, path) for path in files))
+
+
+def contract_schema() -> dict[str, Any]:
+    """A JSON Schema (draft 2020-12) with a description and a unit on every key, for editors."""
+    schema = Contract.model_json_schema(by_alias=True)
+    schema["title"] = "Assay contract"
+    return {"$schema": DIALECT, **schema}
+
+
+def contract_from_text(file: str, text: str) -> Contract:
+    """The contract of a text; `file` is its name for messages. Raises as `load_contract`."""
+    return Contract.model_validate(checked(file, text, _NEEDS, _problems))
+
+
+def loaded_stage(contract: Contract, stage: Stage, folder: Path) -> LoadedStage:
+    """A stage that is a campaign; files that it names are in `folder`. Raises AssayError naming the
+    stage for a faulty one."""
+    campaign = _campaign_of(stage, folder)
+    if stage.judged_by is not None:
+        file = _here(stage.judged_by, folder)
+        try:
+            return LoadedStage(stage, campaign, *load_criteria(file, campaign.checks))
+        except AssayError as error:
+            raise AssayError(f"stage {stage.name}: {error}", error.status) from error
+    criteria = Criteria.model_validate(_as_criteria(stage.model_dump(), contract))
+    return LoadedStage(stage, campaign, criteria, _text_of(criteria))
+
+
+def started_stage(course: ContractCourse, stage: Stage, folder: ContractFolder) -> LoadedStage:
+    """A stage of a started contract, by the criteria kept with it. Raises AssayError where its
+    campaign is another than when the contract was started."""
+    campaign = _campaign_of(stage, Path(course.file).parent)
+    found = LoadedStage(stage, campaign, *kept_criteria(folder, stage.name, (), campaign.checks))
+    kept = folder.path / f"{stage.name}.{_CAMPAIGN}"
+    if found.files[kept.name] != read_text(kept):
+        raise AssayError(
+            f"{found.campaign_file}: was changed since the contract was started, which keeps it as"
+            f" {kept}; put that back, or start the contract anew"
+        )
+    return found
+
+
+def kept_criteria(
+    folder: ContractFolder, stage: str, waivers: Sequence[Waiver], checks: Checks
+) -> tuple[Criteria, str]:
+    """The criteria of these checks that a started contract keeps of a stage, with waivers, and
+    their text."""
+    path = folder.path / f"{stage}.{_CRITERIA}"
+    text = read_text(path)
+    return _with_waivers(criteria_from_text(str(path), text, checks), text, waivers)
+
+
+def _with_waivers(criteria: Criteria, text: str, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:
+    if not waivers:
+        return criteria, text
+    found = criteria.model_copy(update={"waivers": [*criteria.waivers, *waivers]})
+    return found, _text_of(found)
+
+
+def _campaign_of(stage: Stage, folder: Path) -> Campaign:
+    assert stage.campaign is not None
+    try:
+        return load_campaign(_here(stage.campaign, folder))
+    except AssayError as error:
+        raise AssayError(f"stage {stage.name}: {error}", error.status) from error
+
+
+def _here(name: str, folder: Path) -> str:
+    """A name, or the path of the file that is there in a contract's folder."""
+    return str(folder / name) if "/" in name or name.endswith((".yaml", ".yml")) else name
+
+
+def _as_criteria(stage: dict[str, Any], contract: Contract) -> dict[str, Any]:
+    """What a criteria file would say of a stage."""
+    title = f"{contract.title}: {stage.get('title')}"
+    return {
+        "schema": 1,
+        "name": stage.get("name"),
+        "title": title[:200],
+        "contract": contract.contract,
+        "parties": [party.model_dump() for party in contract.parties],
+        "confidence": stage.get("confidence", 0.95),
+        "least_launches": stage.get("least_launches", 3),
+        "rerun_blocks": stage.get("rerun_repeats", 3),
+        "reruns_at_most": stage.get("reruns_at_most", 3),
+        "confidence_of": "all",
+        "failed_launches_at_most": stage.get("failures_allowed", 0),
+        "criteria": stage.get("criteria"),
+    }
+
+
+def _text_of(criteria: Criteria) -> str:
+    """The text of a criteria file (JSON, which is YAML)."""
+    said = criteria.model_dump(by_alias=True, exclude_none=True)
+    return json.dumps(said, indent=1, ensure_ascii=False) + "\n"
+
+
+def _problems(value: dict[str, Any]) -> Iterable[Problem]:
+    """Every fault of a contract's value, one a place, beyond the form also of its criteria."""
+    found: dict[Location, Problem] = {}
+    for problem in _every_problem(value):
+        found.setdefault(problem.location, problem)
+    return found.values()
+
+
+def _every_problem(value: dict[str, Any]) -> Iterator[Problem]:
+    try:
+        Contract.model_validate(value)
+    except ValidationError as error:
+        yield from model_problems(error, Contract, value)
+    seen: set[str] = set()
+    placed: list[tuple[Location, Criterion]] = []
+    stages = value.get("stages")
+    for number, stage in enumerate(stages if isinstance(stages, list) else ()):
+        if not isinstance(stage, dict):
+            continue
+        name = stage.get("name")
+        if isinstance(name, str) and name in seen:
+            place = ("stages", number, "name")
+            yield Problem(place, f"the stage {name} is there twice; give another name")
+        seen |= {name} if isinstance(name, str) else set()
+        if stage.get("criteria") and isinstance(stage["criteria"], list):
+            yield from _criteria_problems(stage, ("stages", number))
+            for index, entry in enumerate(stage["criteria"]):
+                with suppress(ValidationError, AttributeError):
+                    one = LimitCriterion.model_validate(entry)
+                    placed.append((("stages", number, "criteria", index), one))
+    yield from contradictions(placed)
+
+
+def _criteria_problems(stage: dict[str, Any], place: tuple[str, int]) -> Iterator[Problem]:
+    given = {"schema": 1, "name": "stage", "title": "stage", "criteria": stage["criteria"]}
+    for problem in criteria_problems(given):
+        if problem.location[:1] == ("criteria",):
+            yield Problem((*place, *problem.location), problem.message)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A started contract on disk: its file as started, and the log of all that was done under it.
+
+The log is append-only: each line carries the SHA-256 of the line before, the first that of the
+contract, and `seal.json` says how many there were (records.run.chain).
+"""
+
+from __future__ import annotations
+
+import getpass
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from records.errors import AssayError, InfrastructureError
+from records.files import held, write_whole
+from records.forms import Part, key
+from records.input_files import decoded, kind_at, whole_lines
+from records.run.chain import Chain, append_entry, chain_of
+from records.run.run_directory import RESULTS, refuse_other
+
+#: Where contracts are kept, below the folder in which `assay` is called.
+CONTRACTS = RESULTS / "acceptance"
+CONTRACT, LOG = "contract.yaml", "log.jsonl"
+#: What was done: the contract was started; an attempt at a stage began, or ended; a criterion was
+#: waived; somebody signed.
+What = Literal["started", "begun", "ended", "waived", "signed"]
+
+
+class LogEntry(Part, kw_only=True, omit_defaults=True):
+    """A line of the log."""
+
+    at: Annotated[str, key("When (UTC).")]
+    user: Annotated[str, key("The account that did it.")]
+    what: Annotated[What, key("started, begun, ended, waived, signed.")]
+    stage: Annotated[str, key("The stage; empty: the whole contract.")] = ""
+    attempt: Annotated[int, key("The attempt at the stage, from 1.")] = 0
+    run: Annotated[str, key("Its run directory, from the contract's folder.")] = ""
+    site: Annotated[str, key("The site.")] = ""
+    file: Annotated[str, key("The file that the contract was read from.")] = ""
+    verdict: Annotated[str, key("What was judged, or what was signed.")] = ""
+    seal: Annotated[str, key("The SHA-256 of the judgement, or of what was signed.")] = ""
+    criterion: Annotated[str, key("The criterion that is waived.")] = ""
+    subject: Annotated[str, key("The node or pair that it is waived for; empty: all of it.")] = ""
+    until: Annotated[str, key("The last day of a waiver.")] = ""
+    by: Annotated[str, key("Who waives or signs.")] = ""
+    role: Annotated[str, key("For which party.")] = ""
+    reason: Annotated[str, key("Why.")] = ""
+    chain: Annotated[str, key("The SHA-256 of the line before.")] = ""
+
+
+class ContractFolder:
+    """results/acceptance/NAME-DATE/ of a started contract."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file, self.log = path / CONTRACT, path / LOG
+
+    @property
+    def chain(self) -> Chain:
+        """The chain of the log, which begins with every YAML file of the folder. Raises AssayError
+        where a line or a file was changed, or is missing."""
+        return chain_of(self.path, LOG, tuple(sorted(one.name for one in self.path.glob("*.yaml"))))
+
+    def entries(self) -> list[LogEntry]:
+        """The log. Raises AssayError where a line was changed or is missing."""
+        _ = self.chain
+        decode = msgspec.json.Decoder(LogEntry).decode
+        return [decoded(decode, line, where, "an entry") for where, line in whole_lines(self.log)]
+
+    def append(self, what: What, **more: Any) -> LogEntry:
+        """Add a line to the log, on disk when this returns."""
+        refuse_other(self.log)
+        chain = self.chain
+        at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        entry = LogEntry(at=at, user=getpass.getuser(), what=what, **more)
+        try:
+            append_entry(self.log, chain, entry)
+        except OSError as error:
+            raise InfrastructureError(
+                f"{self.log}: cannot be written ({error.strerror}); make room, then repeat"
+            ) from error
+        return entry
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the contract alone: one command at a time changes it. Raises AssayError where
+        another does."""
+        busy = (
+            f"{self.path} is used by another process; wait for it, or see how far it is with:"
+            " assay contract status"
+        )
+        with held(self.path / ".lock", busy):
+            yield
+
+
+def create_contract(name: str, texts: Mapping[str, str]) -> ContractFolder:
+    """The folder of a contract that starts now, with the texts of its files."""
+    now = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+    path = CONTRACTS / f"{name}-{now}"
+    try:
+        path.mkdir(parents=True)
+        for file, text in texts.items():
+            write_whole(path / file, text.encode())
+    except OSError as error:
+        raise InfrastructureError(f"{path}: cannot be made ({error.strerror})") from error
+    return ContractFolder(path)
+
+
+def open_contract(name: str | None) -> ContractFolder:
+    """The contract at path `name`, the one below results/acceptance/ that alone begins so, or the
+    one started last. Raises AssayError where there is none."""
+    found = sorted(
+        (path.parent for path in CONTRACTS.glob(f"*/{CONTRACT}")),
+        key=lambda path: path.name.split("-")[-2:],
+    )
+    if name is not None and kind_at(Path(name) / CONTRACT):
+        return ContractFolder(Path(name))
+    if name is not None:
+        found = [path for path in found if path.name.startswith(name)]
+        if len(found) > 1:
+            raise AssayError(f"{len(found)} contracts begin with {name!r}: {found[0]}, {found[-1]}")
+    if not found:
+        what = "no contract was started" if name is None else f"no contract {name!r}"
+        raise AssayError(
+            f"{what} below {CONTRACTS}/; start one with: assay contract start CONTRACT"
+        )
+    return ContractFolder(found[-1])

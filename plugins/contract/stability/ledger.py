@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of a stability phase: looks at a cluster, and the classes that people give outages.
+
+looks.jsonl is append-only: first what is watched and promised, then a line a look with what has
+changed since the one before. Each line carries the SHA-256 of the line before it, and seal.json
+says how many there are (records.run.chain). Outages are not stored: they follow from the lines.
+Times are seconds since 1970 by the clock of who wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from records.errors import AssayError, InfrastructureError
+from records.files import held
+from records.forms import Part, key
+from records.input_files import decoded, kind_at, whole_lines
+from records.run.chain import append_entry, chain_of
+from records.run.run_directory import RESULTS, refuse_other
+
+#: Folders of stability phases, one a site.
+PHASES, LEDGER = RESULTS / "stability", "looks.jsonl"
+#: Who answers for an outage; `scheduled` is not counted against anybody.
+Class = Literal["vendor", "site", "external", "scheduled", "unknown"]
+
+_LIST: Any = msgspec.field(default_factory=list)
+_DICT: Any = msgspec.field(default_factory=dict)
+#: Why no job gets a node.
+Out = Literal["", "down", "drained", "maintenance"]
+
+
+class WatchTerms(Part, kw_only=True, omit_defaults=True, tag_field="what", tag="watch"):
+    """What is watched and what is promised: the first line."""
+
+    chain: Annotated[str, key("The SHA-256 of the line before.")] = ""
+    at: Annotated[float, key("When it was written.")]
+    site: Annotated[str, key("The site.")]
+    every_s: Annotated[float, key("Time between looks, in contract time.")]
+    length_s: Annotated[float, key("Length of the phase, in contract time.")]
+    scale: Annotated[float, key("Contract time that passes in a second.")] = 1.0
+    partitions: Annotated[list[str], key("Only nodes of these; empty: all nodes.")] = _LIST
+    file_systems: Annotated[list[str], key("Folders that are written at each look.")] = _LIST
+    probe_s: Annotated[float, key("Length of a probe job in real time; 0: none.")] = 0.0
+    up_share: Annotated[float, key("Share of the nodes at which the machine counts as up.")] = 0.9
+    interrupt_share: Annotated[float, key("Least share of nodes that an interrupt takes.")] = 0.0
+    availability: Annotated[float | None, key("Least availability that is promised.")] = None
+    mtbi_s: Annotated[float | None, key("Least mean time between interrupts, s.")] = None
+    mtti_s: Annotated[float | None, key("Least mean time between killed jobs, s.")] = None
+
+
+class NodeState(Part, omit_defaults=True):
+    """A node as Slurm describes it."""
+
+    out: Annotated[Out, key("Why no job gets it; empty: jobs do.")] = ""
+    state: Annotated[
+        str, key("Slurm's state where it is out or not heard of; ABSENT: Slurm forgot it.")
+    ] = ""
+    reason: Annotated[str, key("Slurm's reason.")] = ""
+    since: Annotated[float | None, key("The time of the reason.")] = None
+    boot: Annotated[float | None, key("When its kernel started.")] = None
+    daemon: Annotated[float | None, key("When its slurmd started.")] = None
+
+
+class PartitionState(Part, omit_defaults=True):
+    """A partition as Slurm describes it."""
+
+    state: Annotated[str, key("Slurm's state: UP, DOWN, …")]
+    nodes: Annotated[list[str], key("Its nodes.")]
+
+
+class NodeEvent(Part, omit_defaults=True):
+    """A time without service that Slurm's accounting, or a job, is the witness of."""
+
+    node: Annotated[str, key("The node; empty: the controller.")]
+    begin: Annotated[float, key("When it began.")]
+    end: Annotated[float | None, key("When it ended; null: it lasts.")]
+    out: Annotated[Out, key("How jobs were kept off it.")]
+    reason: Annotated[str, key("Slurm's reason.")] = ""
+
+
+class EndedJob(Part, omit_defaults=True):
+    """A job that a failure of the machine ended, or a probe job that did not end right."""
+
+    job: Annotated[str, key("Its id.")]
+    begin: Annotated[float, key("When it started.")]
+    end: Annotated[float, key("When it ended.")]
+    nodes: Annotated[list[str], key("Its nodes.")]
+    state: Annotated[str, key("NODE_FAIL, FAILED, CANCELLED, …")]
+    probe: Annotated[bool, key("Whether it is a probe job of the watch.")] = False
+
+
+class ClusterLook(Part, kw_only=True, omit_defaults=True, tag_field="what", tag="look"):
+    """One look."""
+
+    chain: Annotated[str, key("The SHA-256 of the line before.")] = ""
+    at: Annotated[float, key("The time by a clock that can be set.")]
+    steady: Annotated[float, key("Seconds since the host started, by a clock that cannot be set.")]
+    boot: Annotated[str, key("What tells this start of this host from all others.")]
+    host: Annotated[str, key("Where the booker ran.")]
+    fault: Annotated[str, key("Why the controller did not answer; empty: it did.")] = ""
+    started: Annotated[float | None, key("When the controller started.")] = None
+    accounting: Annotated[bool, key("Whether accounting covers the time since the last look.")] = (
+        False
+    )
+    nodes: Annotated[dict[str, NodeState], key("Nodes that changed.")] = _DICT
+    partitions: Annotated[dict[str, PartitionState], key("Partitions that changed.")] = _DICT
+    file_systems: Annotated[dict[str, str], key("Faults by folder.")] = _DICT
+    events: Annotated[list[NodeEvent], key("Outages that accounting has anew.")] = _LIST
+    jobs: Annotated[list[EndedJob], key("Jobs that ended by a failure since.")] = _LIST
+    probe: Annotated[str, key("The probe job that has not ended.")] = ""
+    probed: Annotated[int, key("Probe jobs that have ended since the last look.")] = 0
+    unseen: Annotated[list[str], key("What this user cannot see, if no look said it before.")] = (
+        _LIST
+    )
+
+
+class Classed(Part, kw_only=True, tag_field="what", tag="classed"):
+    """A person says who answers for an outage; the last word counts, the others stay."""
+
+    chain: Annotated[str, key("The SHA-256 of the line before.")] = ""
+    at: Annotated[float, key("When.")]
+    outage: Annotated[str, key("The outage.")]
+    word: Annotated[Class, key("The class.")]
+    by: Annotated[str, key("Who says so.")]
+    reason: Annotated[str, key("Why.")]
+
+
+Entry = WatchTerms | ClusterLook | Classed
+_decode = msgspec.json.Decoder(Entry).decode
+
+
+class WatchFolder:
+    """The folder of a stability phase."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.ledger = path, path / LEDGER
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Be the one booker. Raises AssayError where another process is."""
+        busy = (
+            f"{self.path} is booked by another process; one booker is enough, and the ledger can be"
+            " read meanwhile: assay contract watch"
+        )
+        with held(self.path / ".lock", busy):
+            yield
+
+    def entries(self) -> list[Entry]:
+        """All lines but a torn last one. Raises AssayError where one was changed or is missing."""
+        chain_of(self.path, LEDGER, ())
+        lines = whole_lines(self.ledger) if kind_at(self.ledger) else ()
+        return [decoded(_decode, line, where, "an entry of a ledger") for where, line in lines]
+
+    def append(self, entry: Entry) -> None:
+        """Add a line, on disk when this returns; waits while another process adds one. Raises
+        InfrastructureError where it cannot be written; the ledger is then as it was."""
+        refuse_other(self.ledger)
+        try:
+            with held(self.path / ".append"):
+                append_entry(self.ledger, chain_of(self.path, LEDGER, ()), entry)
+        except OSError as error:
+            raise InfrastructureError(
+                f"{self.ledger}: cannot be written ({error.strerror}); the look is not booked, and"
+                " the next one books what is known of the time"
+            ) from error
+
+
+def watch_of(entries: Sequence[Entry], folder: Path) -> WatchTerms:
+    """What is watched. Raises AssayError for an empty ledger."""
+    if not entries or not isinstance(entries[0], WatchTerms):
+        raise AssayError(
+            f"{folder}: no look was booked; begin with: assay contract watch --site SITE --once"
+            " --every 60s --for 30d"
+        )
+    return entries[0]

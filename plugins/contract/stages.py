@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stage run, gone on with where it was killed, judged, and judged again once waived.
+
+A stage is a run of its campaign; the log learns of the run before its first launch. Each judgement
+is kept in the contract's folder by its seal, so that none replaces another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from assay.judging import judged_run
+from assay.run.start import resume_run, start_run
+from assay.run.status import run_status
+from plugins.contract.course import ContractCourse, StageAttempt
+from plugins.contract.forms import KeptJudgement, read_judgement
+from plugins.contract.loading import started_stage
+from plugins.contract.log import ContractFolder, LogEntry
+from plugins.contract.model import Stability, Stage
+from plugins.contract.period import period_judgement
+from plugins.contract.planning import narrowing_of
+from plugins.contract.stability.booking import booked
+from plugins.contract.stability.command import book
+from plugins.contract.stability.judge import Figures
+from plugins.contract.stability.ledger import ClusterLook, Entry, WatchFolder, WatchTerms
+from records.criteria import Waiver
+from records.errors import AssayError, ExitStatus
+from records.files import write_whole
+from records.forms import as_text
+from records.input_files import read_whole, whole_lines
+from records.run.checksums import digest
+from records.run.run_directory import RunDirectory, open_run
+from reports.notation.units import percent
+
+#: Periods of at most so many seconds of the clock are booked at once.
+LONGEST_S = 3600
+#: Where judgements are kept, below the contract's folder.
+JUDGEMENTS = "judgements"
+
+
+def refuse_blocked(course: ContractCourse, stage: Stage) -> None:
+    """Raise AssayError where an earlier stage holds up this one."""
+    for before in course.contract.stages:
+        if before.name == stage.name:
+            return
+        verdict = course.verdict_of(before.name)
+        if before.holds_up and verdict != "PASS":
+            raise AssayError(
+                f"stage {stage.name} waits: stage {before.name}, which holds up later ones, is"
+                f" {verdict}. Repeat it: assay contract next {before.name}; or waive it: assay"
+                f" acceptance waive {before.name} --by NAME --reason TEXT"
+            )
+
+
+def run_stage(
+    folder: ContractFolder, course: ContractCourse, stage: Stage, live: bool | None
+) -> None:
+    """Run a stage that is a campaign, or go on with its attempt under way, and judge it."""
+    loaded, attempts = started_stage(course, stage, folder), course.attempts(stage.name)
+    current = attempts[-1] if attempts and not attempts[-1].ended else None
+    number = current.number if current else len(attempts) + 1
+
+    def begun(run: RunDirectory) -> None:
+        path = os.path.relpath(run.path, folder.path)
+        folder.append("begun", stage=stage.name, attempt=number, run=path)
+
+    if current is None:
+        narrowing = narrowing_of(stage)
+        status = start_run(
+            loaded.campaign_file, course.site, live, narrowing=narrowing, begun=begun
+        )
+        runs = [Path(status.path)]
+    else:
+        runs = [found_run(folder, path) for path in current.runs]
+        for path in runs:
+            if not run_status(open_run(str(path))).complete:
+                resume_run(str(path), None, live)
+    criteria, text = loaded.with_waivers(waivers_of(course, stage.name))
+    dossier = judged_run(
+        open_run(str(runs[0])), criteria, text, runs[1:], rerun=True, live=live, begun=begun
+    )
+    keep(folder, stage.name, number, dossier.judgement.verdict, dossier.content)
+
+
+def judge_again(folder: ContractFolder, course: ContractCourse, stage: Stage) -> None:
+    """Judge the latest attempt at a stage with the waivers there are now; nothing is run."""
+    attempts = course.attempts(stage.name)
+    if not attempts or not attempts[-1].ended:
+        return
+    latest, waivers = attempts[-1], waivers_of(course, stage.name)
+    if stage.stability is not None:
+        _keep_period(
+            folder, stage, latest.number, WatchFolder(folder.path / latest.ledger), waivers
+        )
+        return
+    criteria, text = started_stage(course, stage, folder).with_waivers(waivers)
+    first, *others = (found_run(folder, path) for path in latest.runs)
+    dossier = judged_run(open_run(str(first)), criteria, text, others)
+    keep(folder, stage.name, latest.number, dossier.judgement.verdict, dossier.content)
+
+
+def run_period(folder: ContractFolder, course: ContractCourse, stage: Stage) -> None:
+    """Book a look of a period of stability, of a short one all, and judge it once it is over or can
+    only fail; one whose outages were given classes since is judged again. Raises AssayError where
+    it goes on, with the command that books it."""
+    period, attempts = stage.stability, course.attempts(stage.name)
+    assert period is not None
+    current = attempts[-1] if attempts and not attempts[-1].ended else None
+    if current is None and attempts and _has_grown(folder, attempts[-1]):
+        judge_again(folder, course, stage)
+        return
+    number = current.number if current else len(attempts) + 1
+    name = current.ledger if current else f"{stage.name}-{number}"
+    ledger = WatchFolder(folder.path / name)
+    if current is None:
+        folder.append("begun", stage=stage.name, attempt=number, file=name)
+    if not _is_over(figures := _figures(ledger)):
+        short = period.days * 86400 / period.scale <= LONGEST_S
+        book(ledger, _terms(period, course.site), once=not short)
+        figures = _figures(ledger)
+    if figures is None or not _is_over(figures):
+        share = percent(figures.period_s / (period.days * 86400)) if figures else "nothing"
+        raise AssayError(
+            f"stage {stage.name} goes on: {share} of {period.days:g} days is booked. Let a timer or"
+            " scrontab book it (plugins/contract/docs/stability.md): assay contract watch --folder"
+            f" {ledger.path} --site {course.site} --once; then judge it: assay contract next"
+            f" {stage.name}",
+            ExitStatus.INCONCLUSIVE,
+        )
+    _keep_period(folder, stage, number, ledger, waivers_of(course, stage.name))
+
+
+def _figures(ledger: WatchFolder) -> Figures | None:
+    """What is booked; None where no look is."""
+    entries = ledger.entries()
+    return Figures(booked(entries)) if any(isinstance(e, ClusterLook) for e in entries) else None
+
+
+def _is_over(figures: Figures | None) -> bool:
+    """Whether a period is at its end, or can only fail."""
+    return figures is not None and (figures.finished or figures.verdict.word == "FAIL")
+
+
+def _terms(period: Stability, site: str) -> WatchTerms:
+    """What is watched and promised in a period that begins now."""
+    return WatchTerms.filled(
+        period,
+        at=time.time(),
+        site=site,
+        length_s=period.days * 86400,
+        mtbi_s=period.mtbi_h and period.mtbi_h * 3600,
+        mtti_s=period.mtti_h and period.mtti_h * 3600,
+    )
+
+
+def _keep_period(
+    folder: ContractFolder, stage: Stage, number: int, ledger: WatchFolder, waivers: list[Waiver]
+) -> None:
+    """Judge the looks of a period, and keep the judgement."""
+    files = {str(ledger.ledger.relative_to(folder.path)): digest(ledger.ledger)}
+    form = judged_period(ledger.entries(), waivers, datetime.now(UTC).date(), files)
+    keep(folder, stage.name, number, form.verdict, as_text(form).encode())
+
+
+def judged_period(
+    entries: Sequence[Entry], waivers: Sequence[Waiver], day: date, files: dict[str, str]
+) -> KeptJudgement:
+    """The judgement of a period on a day with the waivers that are valid then; it rests on
+    `files`, with their checksums."""
+    valid = {one.criterion for one in waivers if date.fromisoformat(one.expires) >= day}
+    return period_judgement(Figures(booked(entries)), valid, day.isoformat(), files)
+
+
+def _has_grown(folder: ContractFolder, attempt: StageAttempt) -> bool:
+    """Whether lines were added to the ledger of an attempt since it was judged."""
+    kept = read_judgement(read_whole(folder.path / JUDGEMENTS / f"{attempt.seal}.json"))
+    return any(digest(folder.path / name) != seal for name, seal in kept.files.items())
+
+
+def lines_judged(ledger: Path, seal: str) -> int | None:
+    """How many lines of a ledger have together this SHA-256; None: other ones were judged."""
+    so_far = hashlib.sha256()
+    for number, (_, line) in enumerate(whole_lines(ledger), 1):
+        so_far.update(line + b"\n")
+        if so_far.hexdigest() == seal:
+            return number
+    return None
+
+
+def waivers_of(course: ContractCourse, stage: str) -> list[Waiver]:
+    """The waivers of a stage as its criteria take them."""
+    return [
+        Waiver(
+            criterion=one.criterion,
+            subject=one.subject or None,
+            author=one.by,
+            reason=one.reason,
+            expires=one.until,
+        )
+        for one in course.waivers(stage)
+    ]
+
+
+def found_run(folder: ContractFolder, path: str) -> Path:
+    """A run by its path from the contract's folder, as short as it can be said."""
+    found = (folder.path / path).resolve()
+    if not found.is_dir():
+        raise AssayError(f"{folder.path}: its run {path} is not there; bring it back to {found}")
+    return found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found
+
+
+def keep(
+    folder: ContractFolder, stage: str, attempt: int, verdict: str, content: bytes
+) -> LogEntry:
+    """Keep a judgement by its seal, then say in the log that it was made."""
+    kept, seal = folder.path / JUDGEMENTS, hashlib.sha256(content).hexdigest()
+    kept.mkdir(exist_ok=True)
+    write_whole(kept / f"{seal}.json", content)
+    return folder.append("ended", stage=stage, attempt=attempt, verdict=verdict, seal=seal)

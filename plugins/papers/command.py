@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay paper`: a run beside a study of the past."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+from assay.cli import arguments as shared
+from assay.cli.arguments import JSON, argument, pictures
+from assay.documents.report import write_document
+from assay.run.named_runs import fitting, run_of, unsaid
+from assay.screens.screen import Screen
+from plugins.papers.definition import load_study, read_study, studies
+from plugins.papers.document import make_document
+from plugins.papers.result import paper_result
+from plugins.papers.tables import LONG
+from records.errors import ExitStatus
+from records.forms import as_text
+from records.run.run_directory import refuse_other
+from reports.render.terminal import show
+from reports.show.slides import write_pictures
+
+#: Folder of the documents of a study in a run directory.
+FOLDER = "paper"
+
+
+def paper_command(arguments: argparse.Namespace) -> int:
+    """`assay paper`: write the documents of a study, and print its claims."""
+    if arguments.study is None:
+        run_before = {run.plan().campaign for run in fitting()}
+        offered = [
+            (f"assay {'paper' if name in run_before else 'run'} {name}", read_study(file).title)
+            for name, file in studies().items()
+        ]
+        raise unsaid("paper: which STUDY?", ("studies", offered))
+    study = load_study(arguments.study)
+    name = study.name
+    run = run_of(
+        arguments.run_name,
+        lambda run: run.plan().campaign == name,
+        f"run of {name}",
+        f"assay run {name}",
+    ).path
+    folder = arguments.output or run / FOLDER
+    refuse_other(folder, folder=True)
+    result = paper_result(make_document(study, run))
+    written = write_document(result, folder, study.name, LONG)
+    if arguments.pictures is not None:
+        written += write_pictures(result.pictures(), result.looks, arguments.pictures)
+    files = [str(path) for path in written]
+    if arguments.json:
+        print(as_text(msgspec.structs.replace(result.data, files=files)), end="")
+    else:
+        show(result, Screen(), files)
+    return ExitStatus.PASS
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay paper`."""
+    shared.declare(
+        parser,
+        paper_command,
+        argument(
+            "study STUDY",
+            "a year, as 2003, a name, as ornl-1996, or a folder with a study.yaml; without it they"
+            " are listed",
+            nargs="?",
+        ),
+        argument("run_name RUN", "default: the newest of the study's campaign", nargs="?"),
+        argument("--output DIR", "default: RUN/paper", type=Path),
+        *(pictures("of the document"), JSON),
+    )

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calculations over printed and measured points, closed forms, and a study from outside."""
+
+from __future__ import annotations
+
+import csv
+from math import log2
+from pathlib import Path
+
+import pytest
+import yaml
+
+from assay.cli import main
+from plugins.papers.beside import besides
+from plugins.papers.definition import FOLDER, load_study
+from plugins.papers.fields import LENGTH, BlockValues, Field, Point
+from plugins.papers.result import report_section
+from plugins.papers.run_values import RunValues
+from plugins.papers.tables import as_printed, machine_tables, tables_of, words
+from reports.analysis.run import Analysis, analyse
+from reports.load.loading import load_run
+from reports.show.raw_links import RawLinks
+from reports.tests.synthetic import case, changed, metric, with_records, write_run
+from reports.tests.whole_campaigns import write_campaign
+
+#: t(m) = 40 µs + 0.01 µs a byte, in blocks 1 and 2; block 2 is twice as slow.
+LENGTHS = (0, 128, 512, 1024, 65536)
+TIMES: dict[Point, dict[str, BlockValues]] = {
+    ("a", str(m)): {"lam": BlockValues({1: 4e-5 + 1e-8 * m, 2: 8e-5 + 2e-8 * m})} for m in LENGTHS
+}
+FIELD = Field(("case", "m"), TIMES)
+
+
+def values(field: Field, *point: str, name: str = "lam") -> list[float]:
+    return list(field.values[point][name].by_block.values())
+
+
+def rows(table):
+    with (FOLDER / f"{table}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def table_of(study, number, analysis):
+    return next(besides(study, one, analysis) for one in study.tables if one.number == number)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return analyse(load_run(collective_run(tmp_path_factory.mktemp("run"))))
+
+
+@pytest.mark.parametrize(
+    ("gives", "expected"),
+    [("start_up", [4e-5, 8e-5]), ("per_byte", [1e-8, 2e-8]), ("half_length", [4000, 4000])],
+)
+def test_a_line_is_fitted_block_by_block(gives, expected):
+    made = FIELD.line(gives, axis="m")
+    assert made.axes == ("case",)
+    assert values(made, "a") == pytest.approx(expected)
+
+
+def test_a_line_goes_through_short_messages_only_and_needs_three():
+    bent = {**TIMES, ("a", "65536"): {"lam": BlockValues({1: 1.0, 2: 1.0})}}
+    line = Field(("case", "m"), bent).line("start_up", 1024, "m")
+    assert values(line, "a") == pytest.approx([4e-5, 8e-5])
+    assert not FIELD.line("start_up", 128, "m").values
+
+
+COLLECTIVES = load_study("collectives-1996")
+#: T = 5 µs·p + 20 µs + (2 ns·log₂p + 1 ns)·m on 2, 3 and 4 ranks, without delay at 8 bytes.
+LAW = {
+    (ranks, m): 5e-6 * ranks + 2e-5 + (0 if m == 8 else (2e-9 * log2(ranks) + 1e-9) * m)
+    for ranks in (2, 3, 4)
+    for m in (8, 1024, 65536)
+}
+BARRIER = {(ranks, None): 1e-6 * log2(ranks) + 3e-6 for ranks in (2, 3, 4)}
+
+
+class Times(RunValues):
+    """A run of one operation, without a run: times by ranks and length."""
+
+    def __init__(self, name, times):
+        points = {
+            (name, str(p), str(m)): {"lam": BlockValues({1: t})} for (p, m), t in times.items()
+        }
+        self.__dict__["field"] = Field(("at.operation", "ranks", LENGTH), points)
+
+    def values(self, *_, **__):
+        return self.field
+
+
+def of_law(name, operation, times):
+    return COLLECTIVES.calculation(name)(Times(operation, times))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("law_a", 1e-5), ("law_b", 1e-5), ("law_c", 2e-9), ("law_d", 1e-9)]
+)
+def test_coefficients_of_a_law_are_found_from_three_numbers_of_ranks(name, expected):
+    """Its start-up 5 µs·p + 20 µs, in the paper's form of a broadcast 10 µs·log₂p + 10 µs, is met
+    on two of three numbers of ranks."""
+    times = {(p, m): t - 5e-6 * p - 2e-5 + 1e-5 * log2(p) + 1e-5 for (p, m), t in LAW.items()}
+    made = of_law(name, "broadcast", times)
+    assert made.axes == ("at.operation",)
+    assert values(made, "broadcast") == pytest.approx([expected])
+    two = {point: time for point, time in times.items() if point[0] != 3}
+    assert not of_law(name, "broadcast", two).values
+
+
+def test_the_aggregated_rate_follows_from_the_law_at_each_number_of_ranks():
+    made = of_law("law_rate", "broadcast", LAW)
+    assert made.axes == ("at.operation", "ranks")
+    assert values(made, "broadcast", "4") == pytest.approx([3 / 5e-9])
+
+
+def test_an_operation_without_a_length_has_no_delay():
+    assert values(of_law("law_a", "barrier", BARRIER), "barrier") == pytest.approx([1e-6])
+    assert not of_law("law_c", "barrier", BARRIER).values
+
+
+def test_values_are_picked_reduced_and_compared():
+    assert values(FIELD.pick("m", "least"), "a") == pytest.approx([4e-5, 8e-5])
+    assert values(FIELD.less("m", "least"), "a", "1024") == pytest.approx([1.024e-5, 2.048e-5])
+    assert values(FIELD.relative("m", 0), "a", "0") == [1, 1]
+    best = FIELD.best("case", "m")
+    assert (best.axes, values(best)) == ((), pytest.approx([6.9536e-4, 1.39072e-3]))
+    assert values(1 / FIELD, "a", "0") == pytest.approx([25000, 12500])
+    assert values(1 - FIELD / 1e-4, "a", "0") == pytest.approx([0.6, 0.2])
+
+
+def test_a_lead_pairs_blocks_and_takes_points_that_both_have():
+    lam, mpich = BlockValues({1: 2.2, 2: 2.4, 3: 9.0}), BlockValues({1: 2.0, 2: 2.0})
+    both = {("1",): {"lam": lam, "mpich": mpich}, ("2",): {"lam": BlockValues({1: 1.0})}}
+    lead = Field(("n",), both).lead("lam", "mpich")
+    assert values(lead, "1") == pytest.approx([1.1, 1.2])
+    assert ("2",) not in lead.values
+
+
+def test_what_was_measured_under_one_name_is_taken_for_all():
+    echo = Field(("m",), {("8",): {"lam": BlockValues({1: 6.0}), "mpich": BlockValues({1: 4.0})}})
+    product_s = Field(("m",), {("None",): {"mpich": BlockValues({1: 2.0})}})
+    ratio = echo / product_s
+    assert [values(ratio, "8", name=n) for n in ("lam", "mpich")] == [[3.0], [2.0]]
+    assert [values(echo * product_s, "8", name=n) for n in ("lam", "mpich")] == [[12.0], [8.0]]
+
+
+def test_an_aggregated_rate_is_all_bytes_over_the_delay():
+    rate = of_law("rate", "total_exchange", {(4, 4): 0.0, (4, 1000): 0.5})
+    assert values(rate, "total_exchange", "4") == [4 * 3 * 1000 / 0.5]
+
+
+def test_closed_forms_give_the_quoted_times():
+    law, at = COLLECTIVES.calculation("by_expression"), {"procs": 64.0, "message_bytes": 512.0}
+    expressions = rows("collectives-1996/timing_expressions")
+    found = {(row["operation"], row["machine"]): law(row, at) for row in expressions}
+    t3d = {name: found[name, "T3D"] for name in ("broadcast", "scan", "reduce", "total_exchange")}
+    assert [t3d[n]["startup_us"] for n in list(t3d)[:3]] == pytest.approx([150, 209, 253])
+    assert t3d["total_exchange"]["time_us"] == pytest.approx(2856, rel=1e-3)
+    assert t3d["total_exchange"]["rate_mb_s"] == pytest.approx(1744, rel=1e-3)
+    assert found["barrier", "T3D"]["delay_us"] is None
+    for row in rows("collectives-1996/aggregated_bandwidth"):
+        if row["quantity"] == "r_infinity":
+            keys = ("operation", "machine")
+            printed = next(r for r in expressions if all(r[k] == row[k] for k in keys))
+            rate = law(printed, {"procs": float(row["procs"])})["rate_mb_s"]
+            assert rate == pytest.approx(float(row["bandwidth_mb_s"]), rel=0.01)
+
+
+def test_curves_of_closed_forms_pass_through_what_is_printed():
+    half = load_study("ornl-1996").calculation("by_half_length")
+    (paragon,) = (r for r in rows("ornl-1996/latency_bandwidth") if r["variant"] == "OSF")
+    at_half, at_million = (half(paragon, {"message_bytes": m})["rate_mb_s"] for m in (7236.0, 1e6))
+    assert (at_million, at_half) == pytest.approx((154, 154 * 1.007236 / 2))
+    line = load_study("pvm-1995").calculation("by_latency_and_rate")
+    for row in rows("pvm-1995/latency_bandwidth"):
+        rate = line(row, {"message_bytes": 800000.0})["rate_mb_s"]
+        assert rate == pytest.approx(float(row["bandwidth_mb_s"]))
+
+
+def test_the_lead_and_the_speed_up_of_2003_are_what_its_own_tables_give(run):
+    (lead,) = table_of(load_study("2003"), "LAM's lead", run)
+    assert lead.keys == []
+    assert values(lead.printed) == pytest.approx([1.0240], abs=5e-5)
+    (made,) = table_of(load_study("2003"), "Figure 8", run)
+    assert values(made.printed, "6000", "1") == [1.0]
+    assert 1 < values(made.printed, "6000", "2")[0] < 2
+
+
+def collective_run(folder):
+    """T = 10 µs + 0.02 µs a byte at 2, 3 and 4 ranks."""
+    cases = [case("collectives", "mpich", {"ranks": n, "sizes": [4, 65536]}, n) for n in (2, 3, 4)]
+    metrics = [
+        metric("collective_time", 1e-5 + 2e-8 * m, operation="broadcast", message_bytes=m)
+        for m in (4, 65536)
+    ]
+    return write_run(folder, cases, blocks=3, edit=lambda record: record | {"metrics": metrics})
+
+
+def test_a_figure_held_at_32_nodes_takes_the_nearest_that_a_run_has(run):
+    (one,) = table_of(COLLECTIVES, "Figure 2", run)
+    assert ("broadcast", "4", "65536") in one.now
+    assert one.si(("broadcast", "4", "65536"), "SP2") is not None
+    assert "At 4 nodes; the paper's is at 32" in one.table.note
+    rate, _ = table_of(COLLECTIVES, "Figure 5", run)
+    found = rate.now["broadcast", "3"]["mpich"].summary
+    assert (found.n, found.mean) == (3, pytest.approx(2 * 65536 / (2e-8 * 65532)))
+
+
+def test_places_that_a_case_does_not_state_have_their_default(run):
+    places = RunValues(run, {one: one for one in ("ranks", LENGTH)})
+    found = places.values("collectives", "collective_time", {"params.hops": 0})
+    assert len(found.values) == 6
+
+
+def test_digits_are_those_of_the_print():
+    printed = (("9.077", 1.0), ("13", 1e-3), ("0", 1.0))
+    assert [as_printed(*one) for one in printed] == ["9.077", "0.013", "0"]
+
+
+def test_machines_stand_in_lines_and_facts_below():
+    study = load_study("hypercube-1988")
+    machines, facts = machine_tables(yaml.safe_load((study.folder / study.machines).read_text()))
+    assert machines.rows[0][0].text == "Ametek System 14"
+    assert "clock, MHz" in [column.title for column in machines.columns]
+    assert any("stack checking" in cell.text for row in facts.rows for cell in row)
+    assert words("link_mbit_s") == "link, Mbit/s"
+
+
+SIXTH = """\
+schema: 1
+name: sixth-2026
+year: 2026
+authors: A. Nobody
+title: Echoes of Nowhere
+published: nowhere
+question: How fast is nowhere?
+procedure: [By hand.]
+tables:
+  - number: Table 1
+    title: Broadcasts
+    file: broadcasts.csv
+    keys: [{column: nodes, title: nodes, ours: ranks}]
+    across: [machine]
+    x: nodes
+    values:
+      - column: time_us
+        title: time
+        unit: s
+        factor: 1.0e-06
+        were: one run
+        ours: {check: collectives, metric: collective_time, where: {at.message_bytes: 4}}
+claims:
+  - said: Nowhere is slower than a second.
+    where: Table 1
+    value: {check: collectives, metric: collective_time, where: {at.message_bytes: 4}}
+    more_than: 1.0
+"""
+OURS = "ours: {check: collectives, metric: collective_time, where: {at.message_bytes: 4}}"
+
+
+def sixth(tmp_path, text):
+    folder = tmp_path / "sixth-2026"
+    folder.mkdir()
+    (folder / "study.yaml").write_text(text)
+    table = "".join(f"{n},Nowhere,{10 * n}\n" for n in (2, 3, 4, 5))
+    (folder / "broadcasts.csv").write_text(f"nodes,machine,time_us\n{table}")
+    return folder
+
+
+def test_a_sixth_study_is_a_folder(tmp_path, capsys):
+    folder = sixth(tmp_path, SIXTH)
+    run = collective_run(tmp_path / "run")
+    assert main(["paper", str(folder), str(run)]) == 0
+    assert "1 claim: 1 does not hold; 3 of 4 printed values" in capsys.readouterr().out
+    text = (run / "paper" / "sixth-2026.md").read_text()
+    assert "Echoes of Nowhere" in text
+    assert "does not hold" in text
+    (folder / "study.yaml").write_text(SIXTH.replace("file: b", "file: ../b"))
+    assert main(["paper", str(folder), str(run)]) == 2
+    assert "tables.0.file" in capsys.readouterr().err
+
+
+DOUBLED = """\
+SHORT = {"at.message_bytes": 4}
+CALCULATIONS = {"doubled": lambda run: run.values("collectives", "collective_time", SHORT) / 0.5}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        (DOUBLED, 0, "3 of 4 printed values"),
+        ("CALCULATIONS = {}", 2, "no doubled in CALCULATIONS"),
+        ("import nothing_of_the_kind", 2, "study.py: ModuleNotFoundError"),
+        ("", 2, "no attribute 'CALCULATIONS'"),
+    ],
+)
+def test_a_study_from_outside_calculates_in_its_study_py(tmp_path, capsys, code, status, said):
+    folder = sixth(tmp_path, SIXTH.replace(OURS, "ours: doubled"))
+    (folder / "study.py").write_text(code)
+    run = collective_run(tmp_path / "run")
+    assert main(["paper", str(folder), str(run)]) == status
+    assert said in "".join(capsys.readouterr())
+    if not status:
+        assert "| 20.16 ± 0.00 " in (run / "paper" / "sixth-2026.md").read_text()
+
+
+def test_a_calculation_in_yaml_names_the_file_that_it_belongs_in(tmp_path, capsys):
+    folder = sixth(tmp_path, SIXTH.replace(OURS, f"{OURS[:-1]}, steps: []}}"))
+    assert main(["paper", str(folder), str(tmp_path)]) == 2
+    assert "calculations belong in study.py" in capsys.readouterr().err
+
+
+def test_a_report_shows_the_claims_of_its_campaigns_study(tmp_path):
+    run = collective_run(tmp_path)
+    links = RawLinks("..")
+    assert report_section(analyse(load_run(run)), links) is None
+    changed(run / "plan.json", campaign="collectives-1996")
+    section = report_section(analyse(load_run(run)), links)
+    assert section is not None
+    sentence, claims = section.blocks()
+    assert sentence.code == "assay paper collectives-1996 RUN"
+    assert len(claims.rows) >= len(load_study("collectives-1996").claims)
+
+
+def with_outlier(run: Path, *, slow: range) -> Analysis:
+    """The run, times 50 µs + 10 ns a byte, 40 times as long for lengths in `slow` in block 1."""
+
+    def known(record):
+        for one in record["metrics"]:
+            size = one.get("at", {}).get("message_bytes")
+            if size is not None and one["unit"] == "s":
+                outlier = record["block"] == 1 and size in slow
+                one["value"] = (5e-5 + 1e-8 * size) * (40 if outlier else 1)
+        return record
+
+    return analyse(load_run(with_records(run, known)))
+
+
+@pytest.mark.full(sample=2)
+@pytest.mark.parametrize(
+    ("asked", "blocks", "slow", "why"),
+    [
+        (("hypercube-1988", "Table 7"), 1, range(4096, 10**9), "negative"),
+        (("hypercube-1988", "Table 7"), 3, range(4096, 10**9), "not resolved at n = 3"),
+        (("hypercube-1988", "Table 7"), 7, range(256), "not resolved at n = 7"),
+        (("pvm-1995", "Table 2"), 5, range(256), "not resolved at n = 5"),
+        (("ornl-1996", "Table 2.1"), 2, range(0), "needs 3 launches"),
+        (("ornl-1996", "Table 2.1"), 3, range(256), "not resolved at n = 3"),
+    ],
+)
+def test_an_outlier_block_decides_no_fitted_number(tmp_path, asked, blocks, slow, why):
+    name, number = asked
+    run = write_campaign(tmp_path / "run", name, blocks=blocks)
+    found = table_of(load_study(name), number, with_outlier(run, slow=slow))
+    fitted = [one for one in found if "line" in one._asked[0].made_by]
+    assert fitted
+    assert not any(one.now for one in fitted if one.column.title != "a byte β" or blocks > 1)
+    cells = [cell for one in tables_of(found, "a") for row in one.rows for cell in row]
+    assert any(cell.text == "–" and why in cell.title for cell in cells)
+
+
+def test_a_fitted_number_of_blocks_that_agree_stands(tmp_path):
+    run = write_campaign(tmp_path / "run", "hypercube-1988", blocks=3)
+    analysis = with_outlier(run, slow=range(0))
+    start_up, per_byte = table_of(load_study("hypercube-1988"), "Table 7", analysis)
+    for one, expected in ((start_up, 5e-5), (per_byte, 1e-8)):
+        assert one.now == one.measured
+        for row in one.now[()].values():
+            assert row.summary.mean == pytest.approx(expected)

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Studies beside runs: what is shipped, what stands beside what, and which claims hold."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from html import unescape
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from assay import ROOT
+from assay.cli import main
+from checks.common.registry import CHECKS
+from plugins.papers import tables
+from plugins.papers.beside import besides, by_variant
+from plugins.papers.definition import FOLDER, load_study, read_study, studies
+from plugins.papers.document import make_document
+from plugins.papers.figures import figures_of
+from plugins.papers.labels import Label, label_beside
+from plugins.papers.result import paper_result
+from plugins.papers.run_values import RunValues
+from records.errors import AssayError
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
+from reports.notation.units import unbroken
+from reports.render import html, markdown, terminal
+from reports.render.markdown import md
+from reports.show.draw import draw, put
+from reports.show.layout import settle
+from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
+from reports.tests.synthetic import case, write_run
+
+TRANSCRIBED = ROOT.parent / "shared" / "reference"
+LIBRARIES = ("lam", "mpich", "openmpi")
+
+
+def hpl(name, p, q, n):
+    return case("hpl", name, {"p": p, "q": q, "n": n, "ranks_per_node": 2}, p * q)
+
+
+def a_run(folder: Path, lam: float = 1.05, blocks: int = 7, slow: tuple[int, ...] = ()) -> Path:
+    """HPL at three printed points and one other; LAM's rate is `lam` times MPICH's ± 0.1 %, and
+    half of it at the orders `slow`."""
+    cases = [hpl(name, 2, 2, n) for name in LIBRARIES for n in (2000, 4000, 6000, 7000)]
+
+    def known(record):
+        wave = 1 + 0.001 * (-1) ** record["block"]
+        least = 0.5 if record["params"]["n"] in slow else lam
+        speed = {"lam": least * wave}.get(record["environment"], 1.0)
+        for metric in record["metrics"]:
+            rate = 2e9 * speed
+            metric["value"] = rate if metric["unit"] == "flop/s" else 10 / speed
+            metric.pop("samples", None)
+        record["flags"] = []
+        return record
+
+    return write_run(folder, cases, blocks=blocks, edit=known)
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory):
+    return analyse(load_run(a_run(tmp_path_factory.mktemp("papers") / "run")))
+
+
+@pytest.mark.skipif(not TRANSCRIBED.is_dir(), reason="no transcriptions beside the checkout")
+def test_what_is_shipped_is_what_was_transcribed():
+    found = [path for path in TRANSCRIBED.glob("*/*") if path.is_file()]
+    assert len([path for path in found if path.suffix == ".csv"]) == 22
+    for path in found:
+        assert (FOLDER / path.parent.name / path.name).read_bytes() == path.read_bytes(), path
+
+
+def test_every_printed_table_is_used_and_its_columns_are_there(analysis):
+    used = set()
+    for name in studies():
+        study = load_study(name)
+        for table in study.tables:
+            used.add(study.folder / table.file)
+            found = besides(study, table, analysis)
+            assert all(one.printed.values for one in found), (name, table.number)
+            rows = study.printed(table)
+            keys = {item.column for item in table.keys} - {""}
+            named = keys | set(table.across) | {one.spread for one in table.values} - {""}
+            assert named - set(table.at) <= set(rows[0]), (name, table.number)
+            assert table.x in {"", *keys}
+            columns = [column.column for column in table.values]
+            for one in table.doubtful:
+                assert set(one.columns) <= set(columns)
+                marked = [row for row in rows if one.is_about(row, (one.columns or columns)[0])]
+                assert bool(marked) == bool(one.rows), (name, one.said)
+            for item in table.keys:
+                assert set(item.today) <= {row.get(item.column) for row in rows}
+    assert used == set(FOLDER.glob("*/*.csv"))
+    assert len(used) == 22
+
+
+def test_quantities_name_metrics_that_checks_have(analysis):
+    known = {(name, metric.name) for name, check in CHECKS.items() for metric in check.metrics}
+    asked = set()
+    for name in studies():
+        study, run = load_study(name), RunValues(analysis, {})
+        for quantity in (q for claim in study.claims for q in (claim.value, claim.than) if q):
+            study.calculation(quantity)(run)
+        found = [besides(study, table, analysis) for table in study.tables]
+        kinds = [own for one in found for _, own in (("", one), *by_variant(one))]
+        requests = [*run.requests, *(r for own in kinds for one in own for r in one.requests)]
+        asked |= {(one.check, one.metric) for one in requests}
+    assert len(asked) > 20
+    assert asked <= known
+
+
+def test_printed_and_measured_values_meet_at_their_points(analysis):
+    study = load_study("2003")
+    one = besides(study, study.tables[0], analysis)[0]
+    assert one.si(("2", "2", "4000"), "lam") == pytest.approx(1.464e9)
+    assert set(one.now) == {("2", "2", str(n)) for n in (2000, 4000, 6000, 7000)}
+    assert one.reference(("2", "2", "4000"), "lam") == one.si(("2", "2", "4000"), "lam")
+    assert one.reference(("2", "2", "4000"), "openmpi") is None
+    assert one.reference(("2", "2", "7000"), "lam") is None
+
+
+@pytest.mark.parametrize(
+    ("number", "column", "value", "label"),
+    [(0, 1, 5.0, "s"), (0, 1, 5e-4, "µs"), (2, 0, 5e-4, "")],  # time, and speed-up
+)
+def test_a_small_value_has_its_own_unit_where_there_is_one(analysis, number, column, value, label):
+    study = load_study("2003")
+    one = besides(study, study.tables[number], analysis)[column]
+    assert tables.own_unit(one, value).label == label
+
+
+@pytest.mark.full(sample=1)
+@pytest.mark.parametrize("name", studies())
+def test_a_document_has_every_table_and_claim(analysis, name):
+    study = load_study(name)
+    result = paper_result(make_document(study, analysis.run.directory))
+    shown, text = unescape(html.page(result)), markdown.text(result)
+    assert all(unbroken(t.title) in shown and md(t.number) in text for t in study.tables)
+    assert all(unbroken(claim.said) in shown for claim in study.claims)
+    assert ". (the run has no " in " ".join(terminal.text(result).split())
+
+
+def test_values_of_launches_that_shared_cores_are_marked_with_what_that_means(tmp_path):
+    def shared(record):
+        record["flags"] = ["oversubscribed"] if record["environment"] == "lam" else []
+        return record
+
+    run = write_run(tmp_path, [hpl(name, 2, 2, 2000) for name in LIBRARIES], edit=shared)
+    table = make_document(load_study("2003"), run).parts[0].tables[0]
+    row = next(row for row in table.rows if [cell.text for cell in row[:3]] == ["2", "2", "2000"])
+    assert sum(cell.text.endswith(" *") for cell in row) == 1
+    assert "* oversubscribed: busy ranks shared a core" in table.note
+
+
+def test_doubtful_digits_are_marked_where_they_stand(analysis):
+    part = make_document(load_study("2003"), analysis.run.directory).parts[0]
+    rate, time = part.tables
+    marks = {
+        tuple(cell.text for cell in row[:3]): [cell.text for cell in row[3:5]]
+        for row in (*rate.rows, *time.rows)
+    }
+    assert marks["2", "4", "15000"] == ["660.43", "725.37 [2]"]
+    assert part.doubtful[1] == (" [2]", "725.37 s is 2.75 % off its rate; 745.37 s would fit.")
+    assert part.doubtful[0][0] == ""
+
+
+def test_the_points_that_were_measured_stand_before_a_long_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "LONG", 9)
+    short, whole = make_document(load_study("2003"), a_run(tmp_path)).parts[0].tables[:2]
+    assert (len(short.rows), len(whole.rows)) == (3, 52)
+    assert short.title.endswith("the points that were measured")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "told"),
+    [(7, ["campaign quick"]), (2, ["campaign quick", "Two blocks"]), (1, ["quick", "One block"])],
+)
+def test_a_document_says_why_less_stands_beside_than_could(tmp_path, blocks, told):
+    document = make_document(load_study("2003"), a_run(tmp_path, blocks=blocks))
+    assert len(document.warnings) == len(told)
+    assert all(one in text for one, text in zip(told, document.warnings, strict=True))
+    assert "assay run wyeast-2003" in markdown.text(paper_result(document)).replace("\\", "")
+
+
+def test_another_layout_than_that_of_then_and_what_was_planned_in_vain_are_told(tmp_path):
+    def failed(record):
+        return {**record, "status": "failed", "reason": "time limit", "metrics": []}
+
+    cases = [case("startup", name, {"ranks": 2}) for name in LIBRARIES]
+    for one in cases[1:]:
+        one["ranks_per_node"] = 16
+    document = make_document(load_study("2003"), write_run(tmp_path, cases, edit=failed))
+    told = "2 cases of 3 had up to 16 ranks on a node; then there were 2 at most."
+    assert told in document.warnings
+    (why,) = {one.why for one in document.lacking if one.number == "Table 9"}
+    assert why == "not measured by this run: no launch of its cases has a value"
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_names_stand_past_the_curves_in_their_order(scale):
+    figure = Figure((WIDTH_IN, HEIGHT_IN))
+    lines = [Series([1, 5, 10], [height] * 3) for height in (1.0, 2.0, 2.1)]
+    axes = put(figure, Panel("rates", lines, "", Axis(scale=scale)))
+    settle(figure)
+    labels = [Label(f"machine {y}", 10, y, "black") for y in (1.0, 2.0, 2.1)]
+    label_beside(axes, labels)
+    boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    end = axes.transData.transform((10, 1))[0]
+    assert all(Text.get_window_extent(text).x0 > end for text in axes.texts)
+    assert sorted(boxes, key=lambda name: boxes[name].y0) == [one.name for one in labels]
+    heights = sorted(box.y0 for box in boxes.values())
+    assert min(b - a for a, b in pairwise(heights)) >= min(box.height for box in boxes.values())
+
+
+def test_ticks_have_even_names_that_do_not_meet_beside_the_names_of_curves():
+    lengths = [16.0 * 4**k for k in range(8)]
+    label = partial(label_beside, ends=[Label("Intel Paragon", lengths[-1], 2.0, "black")])
+    line = [Series(lengths, [2.0] * len(lengths))]
+    axis = Axis(scale="bytes", ticks=lengths)
+    panel = Panel("rates", line, "", axis, height_in=HEIGHT_IN, label=label)
+    figure = Figure((WIDTH_IN, HEIGHT_IN))
+    draw(figure, [(figure, panel)])
+    (axes,) = figure.axes
+    shown = [one for one in axes.get_xticklabels() if one.get_visible()]
+    boxes = [Text.get_window_extent(one) for one in shown]
+    assert 2 < len(shown) < 8
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+    steps = [b.get_position()[0] / a.get_position()[0] for a, b in pairwise(shown)]
+    assert steps == pytest.approx([steps[0]] * len(steps))
+
+
+def curves(analysis, name, number):
+    """The figure of a table: by panel its lines, each with its places and values."""
+    study = load_study(name)
+    table = next(one for one in study.tables if one.number == number)
+    picture = figures_of(besides(study, table, analysis), 1)[0]
+    return {
+        panel.title: {line.name: dict(zip(line.x, line.y, strict=True)) for line in panel.marks}
+        for panel in picture.panels
+    }
+
+
+def test_curves_of_then_are_what_the_papers_print(analysis):
+    rates = curves(analysis, "wyeast-2003", "Figures 5 to 7, Appendix B")
+    assert rates["N 15000"]["lam 2003"][24] == 7.236
+    assert list(rates["N 2000"]["mpich 2003"]) == [1, 2, 4, 8, 10, 12, 16, 20, 24]
+    times = curves(analysis, "ornl-1996", "Figure 2.2")["transfer time"]
+    assert times["Intel Paragon OSF 1996"][1] == pytest.approx(29.0, abs=0.01)
+    assert times["Intel Paragon OSF 1996"][1e6] == pytest.approx(1e6 / 154)
+    assert "Ethernet 1996" not in times
+    short = curves(analysis, "pvm-1995", "Figures 3(a), 5 and 7")["psend, direct"]["CM-5 1995"]
+    assert short[0] == 190
+    assert max(short) == 1024
+    start = curves(analysis, "collectives-1996", "Figure 1")["gather"]
+    assert (max(start["T3D 1996"]), max(start["SP2 1996"])) == (64, 128)
+
+
+def numbered(study, word):
+    """The numbers of tables or figures that a study names, ranges written out."""
+    parts = [*study.tables, *study.shown, *study.missing]
+    texts = [text for one in parts for text in (one.number, getattr(one, "figures", ""))]
+    texts += [one.plane.figures for one in study.tables if one.plane]
+    found, one = set(), r"\d[\d.]*(?:\(\w\))?"
+    for part in re.findall(rf"{word}s? ({one}(?:(?:, | and | to ){one})*)", "\n".join(texts)):
+        for first, last in re.findall(r"(\d[\d.]*)(?:\(\w\))?(?: to (\d+))?", part):
+            found |= {str(n) for n in range(int(first), int(last) + 1)} if last else {first}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "tables", "figures"),
+    [
+        ("wyeast-2003", range(1, 11), range(1, 21)),
+        ("ornl-1996", [2.1, 3.1], [2.1, 2.2, 2.3, 2.4, 2.5]),
+        ("hypercube-1988", range(1, 13), range(1, 9)),
+        ("collectives-1996", range(1, 4), range(1, 6)),
+        ("pvm-1995", range(1, 3), range(1, 8)),
+    ],
+)
+def test_every_table_and_figure_of_a_paper_has_a_place_or_a_reason(name, tables, figures):
+    study = load_study(name)
+    assert numbered(study, "[Tt]able") == set(map(str, tables))
+    assert numbered(study, "[Ff]igure") == set(map(str, figures))
+    assert not any("transcription" in one.why for one in study.missing)
+
+
+def test_what_nothing_stands_beside_is_listed_with_its_reason(analysis):
+    document = make_document(load_study("2003"), analysis.run.directory)
+    found = {(one.number, one.title): one.why for one in document.lacking}
+    assert found["Table 9", "Start-up: start-up"] == "not measured by this run"
+    assert found["Figure 14", "MPI profile of su3_rmd, experiment 2"] == "not measured by this run"
+    verbatim = "Tables of the long messages, verbatim", "Cells that ran together in print: rate"
+    assert found[verbatim] == "their sizes are not certain"
+    assert not any(number.startswith("Tables 4 and 5") for number, _ in found)
+    assert [one.number for one in document.study.missing] == [n for n, _ in found][-2:]
+
+
+def test_a_year_with_two_studies_names_both(tmp_path, capsys):
+    assert main(["paper", "1996", str(a_run(tmp_path))]) == 2
+    assert "1996 may be collectives-1996 or ornl-1996" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda _: "\tx", "study.yaml"),
+        (lambda _: "- a list", "study.yaml"),
+        (lambda _: "schema: 2", "schema"),
+        (
+            lambda text: text.replace("unit: '1'", "unit: furlong", 1).replace(
+                "year: 1", "year: x"
+            ),
+            r"year: .*tables\.\d+\.values",
+        ),
+    ],
+)
+def test_a_faulty_study_is_refused_by_key_and_reason(tmp_path, damage, said):
+    file = tmp_path / "study.yaml"
+    file.write_text(damage((FOLDER / "ornl-1996" / "study.yaml").read_text()))
+    with pytest.raises(AssayError, match=said):
+        read_study(file)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sections of the studies' checks: numbers that follow from known records."""
+
+import pytest
+
+from plugins.papers.sections import interference, netpipe, ring, streams
+from reports.tests.synthetic import analysed, case, metric, quick_cases
+
+SIZES = (4, 1024)
+COSTS = [("compute_slowdown", 1.25, {"counting": "endpoint"}), ("overlap", 0.0, {})]
+COSTS += [("availability", 0.5, {}), ("exchange_time", 1e-5, {})]
+COSTS += [("stream_rate", 1e8, {"neighbours": "resting"})]
+CASES = [
+    case("streams", "mpich", {"directions": ["one-way", "both-ways"], "sizes": [64, 1024]}),
+    case("ring", "mpich", {"ranks": 2, "order": "natural", "sizes": [8, 64], "turns": 100}),
+    case("ring", "mpich", {"ranks": 2, "order": "gray", "sizes": [8, 64], "turns": 100}),
+    case("interference", "mpich", {"ranks": 2}, 2),
+    case("echo", "mpich", {"placement": "between-nodes", "distance": 1}),
+    case("echo", "mpich", {"transport": "tcp", "placement": "between-nodes", "distance": 1}),
+    case("netpipe", "mpich", {"transport": "library", "placement": "between-nodes"}),
+    case("netpipe", "mpich", {"transport": "tcp", "placement": "between-nodes"}),
+]
+
+
+def values(record):
+    """Metrics of a record."""
+    params, block = record["params"], record["block"]
+    tcp = params.get("transport") == "tcp"
+    match record["check"]:
+        case "streams":
+            ways = ((way, size) for way in ("one-way", "both-ways") for size in (64, 1024))
+            return [metric("window_rate", 1e6, direction=w, message_bytes=size) for w, size in ways]
+        case "ring":
+            at = {"order": params["order"]}
+            named = (("ring_rate", 1e6), ("ring_time", 2e-3))
+            return [
+                metric(name, value, message_bytes=size, **at)
+                for size in (8, 64)
+                for name, value in named
+            ]
+        case "interference":
+            return [
+                metric(name, value, message_bytes=size, **at)
+                for size in SIZES
+                for name, value, at in COSTS
+            ]
+        case "netpipe":
+            time_s = block * (5e-6 if tcp else 8e-6)
+            return [metric("netpipe_half_round_trip", time_s, message_bytes=1)]
+    # Slower from block to block; the ratio to a witness that is so too stays.
+    times = ((1, 4e-6),) if tcp else ((0, 10e-6), (1, 10e-6), (8, 11e-6), (1024, 12e-6))
+    return [metric("half_round_trip", block * time_s, message_bytes=size) for size, time_s in times]
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sections") / "run"
+    return analysed(folder, CASES, blocks=3, edit=lambda r: r | {"metrics": values(r)})
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def row_of(table, *begin):
+    return next(row for row in texts(table) if row[: len(begin)] == list(begin))
+
+
+def test_streams_have_a_panel_a_direction_and_rings_one_an_order(analysis):
+    titles = [panel.alt.split(":")[0] for panel in streams.rates(analysis).panels]
+    assert [title.split(", ")[-1] for title in titles] == ["one-way", "both-ways"]
+    natural, gray = (panel.alt.split(":")[0] for panel in ring.rates(analysis).panels)
+    assert (natural.count("natural"), gray.count("gray")) == (1, 1)
+
+
+def test_the_ring_s_rates_have_orders_and_lengths_down(analysis):
+    (make,) = ring.SECTION.tables
+    rows = texts(make(analysis))
+    orders = {text for row in rows for text in row if text in ("gray", "natural")}
+    assert (len(rows), orders) == (4, {"gray", "natural"})
+
+
+def test_interference_is_one_row_a_size_and_environment(analysis):
+    table = interference.costs_table(analysis)
+    assert len(table.rows) == len(SIZES)
+    assert texts(table)[0][2:5] == ["1.250 ± 0.000", "–", "–"]
+
+
+def test_the_witness_is_paired_by_block(analysis):
+    row = row_of(netpipe.comparison_table(analysis), "1 B", "mpich", "library")
+    assert row[5:] == ["1.250 (1.250 … 1.250)", "1.000 … 1.563", "2.500 (2.500 … 2.500)"]
+    empty = row_of(netpipe.comparison_table(analysis), "1 KiB", "mpich")
+    assert empty[4:] == ["–", "–", "–", "–"]
+
+
+def test_tcp_alone_has_a_witness_of_its_own(analysis):
+    table = netpipe.comparison_table(analysis)
+    row = row_of(table, "1 B", "mpich", "TCP alone")
+    assert [text.partition(" ")[0] for text in row[3:5]] == ["8.0", "10.0"]
+    assert row[5:] == ["0.8000 (0.8000 … 0.8000)", "0.640 … 1.000", "–"]
+    assert len(table.rows) == 2 * 4  # two ways to carry, four lengths
+
+
+def test_a_run_without_them_has_none(tmp_path):
+    other = analysed(tmp_path / "run", quick_cases(("mpich",)))
+    made = [section(other) for section in (ring.rates, streams.rates, netpipe.comparison_table)]
+    assert made == [None, None, None]

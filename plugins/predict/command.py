@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay predict`: what a run measured, on node counts that it did not measure."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from assay.cli import arguments as shared
+from assay.cli.arguments import JSON, MOST_NODES, NEWEST, argument, repeated
+from assay.run.named_runs import run_of
+from assay.screens.pages import print_result
+from plugins.predict.predict import CHECKS, predict
+from plugins.predict.result import prediction_result
+from records.errors import AssayError, ExitStatus
+from reports.analysis.run import Analysis, analyse
+from reports.load.loading import load_run
+from reports.show.slides import write_pictures
+
+
+def predict_command(arguments: argparse.Namespace) -> int:
+    """Predict; INCONCLUSIVE where nothing can be predicted."""
+    nodes, left_out = sorted(set(arguments.nodes)), sorted(set(arguments.leave_out))
+    if not nodes and not left_out:
+        raise AssayError("predict: for how many nodes? Give --nodes N, or --leave-out N")
+    for count in (*nodes, *left_out):
+        if not 1 <= count <= MOST_NODES:
+            raise AssayError(f"predict: {count} nodes; allowed are 1 to {MOST_NODES}")
+    if unknown := set(arguments.check) - set(CHECKS):
+        raise AssayError(f"--check {min(unknown)}: allowed are {', '.join(CHECKS)}")
+    found = run_of(
+        arguments.run_name,
+        lambda run: any(case.check in CHECKS for case in run.plan().cases),
+        f"run of {' or '.join(CHECKS)}",
+    )
+    analysis = analyse(load_run(found.path))
+    _check_names(analysis, left_out, arguments.environment)
+    checks = [name for name in CHECKS if name in arguments.check or not arguments.check]
+    outcome = predict(analysis, nodes, left_out, environments=arguments.environment, checks=checks)
+    result = prediction_result(analysis, outcome, nodes, left_out)
+    if arguments.pictures is not None:
+        written = write_pictures(result.pictures(), analysis.looks, arguments.pictures)
+        result.data.pictures += map(str, written)
+    print_result(result, as_json=arguments.json)
+    if not arguments.json:
+        for path in result.data.pictures:
+            print(path, file=sys.stderr)
+    return ExitStatus.PASS if outcome.predicted else ExitStatus.INCONCLUSIVE
+
+
+def _check_names(analysis: Analysis, left_out: list[int], environments: list[str]) -> None:
+    """Raise AssayError for a count or an environment that the run does not have."""
+    counts = {case.nodes for case in analysis.run.plan.cases}
+    if unknown := set(left_out) - counts:
+        raise AssayError(
+            f"--leave-out {min(unknown)}: the run has no case on so many nodes; it has"
+            f" {', '.join(map(str, sorted(counts)))}"
+        )
+    if odd := [name for name in environments if name not in analysis.looks]:
+        raise AssayError(
+            f"--environment {odd[0]}: not in the run; it has {', '.join(analysis.looks)}"
+        )
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay predict`."""
+    shared.declare(
+        parser,
+        predict_command,
+        NEWEST,
+        repeated("--nodes N", "may be repeated", type=int),
+        repeated(
+            "--leave-out N",
+            "predict this measured node count from the others, against the measurement; may be"
+            " repeated",
+            type=int,
+        ),
+        repeated("--environment NAME", "may be repeated"),
+        repeated("--check NAME", "predict su3_rmd, hpl or collectives alone; may be repeated"),
+        argument("--pictures DIR", "write pictures into DIR, as SVG and PNG", type=Path),
+        JSON,
+    )

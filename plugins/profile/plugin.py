@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an application asks of MPI."""
+
+from records.plugins import Command, Plugin
+
+PLUGIN = Plugin(
+    name="profile",
+    commands={
+        "profile": Command(
+            "what an application asks of MPI: calls, sizes, ranks, time, wait; in one small file",
+            "plugins.profile.command:declare",
+        )
+    },
+    hooks={"check_parts": "plugins.profile.pictures:check_parts"},
+    forms={"profile": "plugins.profile.application_profile:ApplicationProfile"},
+)

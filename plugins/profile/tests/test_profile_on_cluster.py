@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles of several nodes: `assay profile` in a job, and a case of a run."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay import ROOT
+from assay.cli import main
+from assay.tests.test_run_on_cluster import campaign, pytestmark, run, the_run
+from plugins.profile.application_profile import PAIR, read_profile
+from plugins.profile.tests.test_profile import SOURCES
+
+__all__ = ["pytestmark"]
+LAUNCHERS = {
+    "mpich": ["srun", "--mpi=pmi2"],
+    "openmpi": ["mpirun.openmpi", "--bind-to", "none", "--mca", "pml", "ob1"],
+}
+CASE = """\
+  - name: known
+    command: sh -c './known together && echo ended with 1'
+    build: $CC -O2 known.c -o known
+    sources: [known.c]
+    fixed: {ranks: 2, mpi_profile: true}
+    ranks_per_node: 1
+    metrics: {ended: {find: '^ended with (\\S+)$', unit: '1', of: first, better: lower}}
+"""
+
+
+@pytest.mark.parametrize("library", LAUNCHERS)
+def test_a_job_profiles_the_ranks_of_all_its_nodes(cluster, library):
+    folder = Path(cluster.site_facts()["work_dir"], f"profile-{library}")
+    folder.mkdir()
+    cluster.show([ROOT])
+    try:
+        words = [f"mpicc.{library}", "-O2", "-o", str(folder / "known"), str(SOURCES / "known.c")]
+        subprocess.run(words, check=True)
+        words = ["salloc", "-N2", "--ntasks-per-node=1", str(Path(sys.executable).parent / "assay")]
+        words += ["profile", "--", *LAUNCHERS[library], "./known", "late"]
+        command = cluster.user_command(words, folder=folder)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        profile = read_profile(folder / "profile.json")
+        assert not [*folder.glob("assay-profile-*")]
+    finally:
+        shutil.rmtree(folder)
+    assert profile.complete
+    assert (profile.ranks, profile.nodes, profile.ranks_per_node) == (2, 2, 1)
+    sends = [one for one in profile.calls if one.call == "Send" and one.greatest_bytes == 1000]
+    assert [(one.count, one.ranks, one.nodes) for one in sends] == [(20, PAIR, 2)]
+    assert 0 < profile.clock_error_s < 60  # the shortest of 20 trips between busy nodes
+
+
+def test_a_command_of_a_campaign_is_profiled_when_the_case_asks_for_it(cluster, folder):
+    shutil.copy(SOURCES / "known.c", folder)
+    file = campaign(folder, "own", "openmpi", 1, CASE)
+    status, output = run(file, "--site", f"virtual:{cluster.name}")
+    assert status == 0, output
+    words = ["profile", "--run", str(the_run(folder, "own")), "--output", "own.json"]
+    assert main(words) == 0
+    profile = read_profile(folder / "own.json")
+    assert (profile.environment, profile.ranks, profile.nodes) == ("openmpi", 2, 2)
+    assert sum(one.count for one in profile.calls if one.call == "Isend") == 60

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Suites of ReFrame, and its logs."""
+
+from records.plugins import Command, Plugin
+
+PLUGIN = Plugin(
+    name="reframe",
+    commands={
+        "reframe": Command(
+            "suites of ReFrame, its logs imported and surveyed, runs exported to it",
+            "plugins.reframe.command:declare",
+        )
+    },
+    hooks={
+        "brought_check": "plugins.reframe.classes:BROUGHT",
+        "campaign": "plugins.reframe.suites:with_suites",
+        "session_prepare": "plugins.reframe.classes.launcher:install",
+        "session_task_end": "plugins.reframe.classes.outcomes:report",
+    },
+    forms={
+        "reframe-import": "plugins.reframe.survey.forms:ImportForm",
+        "reframe-suite": "plugins.reframe.suite_on_site:SuiteForm",
+        "reframe-survey": "plugins.reframe.survey.forms:SurveyForm",
+    },
+)

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One vetting of the node that this process runs on, within a budget of time."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from math import isfinite
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from plugins.vetting.folder import TIME_FORM, VetFolder
+from plugins.vetting.judge import judged_figure, oddities
+from plugins.vetting.measuring import (
+    FURTHER_S,
+    SECONDS,
+    StepError,
+    look_at_facts,
+    measure,
+    silent_mounts,
+)
+from plugins.vetting.records import (
+    METRICS,
+    WORDS,
+    Figure,
+    KindReference,
+    Oddity,
+    Step,
+    Vetting,
+    Word,
+)
+from records.flags import DISTURBED_SHARE
+from records.site.node_facts import kinds_of
+from reports.notation.units import percent, readable_unit, significant, time_of
+
+Say = Callable[[str, str], object]
+#: In the order of what they find in a second; a figure within the first one.
+STEPS: tuple[Step, ...] = ("facts", *SECONDS)
+#: Seconds that a vetting waits for another one of the node to end.
+PATIENCE_S, _TRIES = 10.0, 100
+#: Seconds that a second look at an unfit figure waits, if the budget allows it.
+APART_S = 10.0
+#: Reasons in the line of a vetting.
+MOST_REASONS = 3
+#: Clocks of two hosts differ by less.
+_CLOCKS_AGREE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class VetRequest:
+    """What is looked at, in which time, and where records are, if this is to `keep` its own;
+    `neighbours` listen on `port`, the last one for the second look."""
+
+    folder: VetFolder
+    steps: Sequence[Step] = (*SECONDS,)
+    budget_s: float = 30.0
+    disk: Path = Path("/tmp")  # noqa: S108  files without a name
+    neighbours: Sequence[str] = ()
+    port: int = 0
+    keep: bool = True
+
+
+def node_name() -> str:
+    """What Slurm calls this node, else its short host name."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
+
+
+class LocalVetting:
+    """A vetting of this node; what cannot be measured makes it suspect, never unfit."""
+
+    def __init__(self, request: VetRequest, say: Say) -> None:
+        self.request, self.begun, self.now = request, time.monotonic(), datetime.now(UTC)
+        name = f"{self.now:%Y%m%dT%H%M%SZ}-{(node := node_name())}-{secrets.token_hex(3)}"
+        self.record = Vetting(id=name, node=node, at=f"{self.now:{TIME_FORM}}")
+        self.reference: KindReference | None = None
+        self.say = partial(say, node)
+
+    def run(self) -> Vetting:
+        """The vetting; the record is kept. Raises StepError where the node does not say its facts:
+        nothing can be judged then."""
+        with socket.socket(socket.AF_UNIX) as lock:
+            for _ in range(_TRIES):
+                with suppress(OSError):
+                    # The kernel forgets it with the process; of this host or network namespace.
+                    lock.bind("\0assay-vet")
+                    break
+                time.sleep(PATIENCE_S / _TRIES)
+            else:
+                self.record.troubles.append("another vetting runs on this node")
+                return self._ended()
+            self._look_at_facts()
+            self._read_reference()
+            for step in self.request.steps:
+                self._step(step)
+            self._look_again()
+            return self._ended()
+
+    def _look_at_facts(self) -> None:
+        facts = self.record.facts = look_at_facts(self._limit_s(0.0, self.request.steps))
+        self.record.kind = kinds_of({self.record.node: facts}).get(self.record.node, "")
+        has = f"{facts.kernel}, {facts.cores} cores, {(facts.memory_bytes or 0) / 2**30:.0f} GiB"
+        has += f", {len(facts.nics)} adapters, {len(facts.file_systems)} mounts"
+        self.say(f"facts: {has} · {self._took_s():.1f} s")
+        silent = silent_mounts(facts.file_systems)
+        self.record.troubles += [f"mount {mount} does not answer" for mount in silent]
+
+    def _read_reference(self) -> None:
+        folder, troubles = self.request.folder, self.record.troubles
+        try:
+            reference = folder.reference()
+        except (OSError, msgspec.MsgspecError) as error:
+            troubles.append(f"the reference cannot be read ({error})")
+            return
+        if reference is None:
+            if "SLURM_JOB_ID" in os.environ and not folder.path.is_dir():
+                troubles.append(f"this node does not see {folder.path}")
+            return
+        if time_of(reference.made_at) > self.now + _CLOCKS_AGREE:
+            troubles.append(f"the clock is wrong: the reference was made {reference.made_at}")
+        self.reference = reference.kinds.get(self.record.kind)
+        self.record.oddities = self._oddities()
+        for odd in self.record.oddities:
+            self.say(f"facts: {odd.text} · {odd.word}")
+
+    def _oddities(self) -> list[Oddity]:
+        return [*oddities(self.record.facts, self.record.node, self.reference)]
+
+    def _took_s(self) -> float:
+        return time.monotonic() - self.begun
+
+    def _limit_s(self, needed_s: float, later: Sequence[Step]) -> float:
+        """Seconds that a look of so many may take: all but those that later steps need."""
+        left_s = self.request.budget_s - self._took_s()
+        return max(needed_s + FURTHER_S, left_s - sum(SECONDS[step] + 1 for step in later))
+
+    def _step(self, step: Step) -> None:
+        """Measure and judge; a figure that is there already is repeated."""
+        record, left_s = self.record, self.request.budget_s - self._took_s()
+        before = {one.metric: one for one in record.figures if METRICS[one.metric][0] == step}
+        options = ["--folder", str(self.request.disk)] if step == "disk" else []
+        if step == "link":
+            if not self.request.neighbours:
+                return
+            options = ["--host", self.request.neighbours[-1 if before else 0]]
+            options += ["--port", str(self.request.port)]
+        try:
+            if left_s < SECONDS[step] + 1:
+                raise StepError(f"{step}: the budget of {self.request.budget_s:g} s is used up")
+            later = self.request.steps[self.request.steps.index(step) + 1 :]
+            found = measure(step, options, min(left_s, self._limit_s(SECONDS[step], later)))
+        except StepError as error:
+            record.troubles.append(str(error))
+            return
+        for measured in found:
+            figure = judged_figure(measured, record.node, self.reference)
+            first = before.get(figure.metric)
+            if first is not None:
+                # Both looks must say unfit, the better one counts. A suspect figure has no second
+                # chance of being fit, but where other programs disturbed the first look.
+                kept = first
+                if first.word == "unfit":
+                    kept = min(first, figure, key=lambda one: (one.loss or 0.0, one is first))
+                elif first.others > DISTURBED_SHARE and figure.word == "fit":
+                    kept = figure
+                figure = replace(kept, first=first.value)
+                record.figures.remove(first)
+            record.figures.append(figure)
+            self.say(f"{_figure_text(figure)} · {figure.word} · {self._took_s():.1f} s")
+
+    def _look_again(self) -> None:
+        """The second look, once, at what is unfit or disturbed; at all facts if one is unfit."""
+        if any(odd.word == "unfit" for odd in self.record.oddities):
+            self.record.facts = look_at_facts(self._limit_s(0.0, []))
+            again = {odd.text for odd in self._oddities()}
+            self.record.oddities = [odd for odd in self.record.oddities if odd.text in again]
+        figures = self.record.figures
+        known = [f for f in figures if f.level and f.word != "fit"]
+        doubtful = (f for f in known if f.word == "unfit" or f.others > DISTURBED_SHARE)
+        doubted = {METRICS[f.metric][0] for f in doubtful}
+        again_s = sum(SECONDS[step] + 2 for step in doubted)
+        if any(one.word == "unfit" for one in figures):  # what disturbs may pass meanwhile
+            time.sleep(max(0.0, min(APART_S, self.request.budget_s - self._took_s() - again_s)))
+        for step in self.request.steps:
+            if step in doubted:
+                self._step(step)
+        once = [one for one in figures if one.word == "unfit" and one.first is None]
+        for figure in once:  # the second look could not be had
+            figures[figures.index(figure)] = replace(figure, word="suspect")
+
+    def _ended(self) -> Vetting:
+        record, known = self.record, self.reference is not None
+        words = [*(f.word for f in record.figures), *(odd.word for odd in record.oddities)]
+        doubtful: list[Word] = ["suspect"] if record.troubles or not known else []
+        record.word = max([*words, *doubtful], key=WORDS.index, default="fit")
+        record.took_s = round(self._took_s(), 3)
+        record.neighbour = ",".join(self.request.neighbours)
+        record.line = summary(record, has_reference=known)
+        try:
+            if self.request.keep:
+                self.request.folder.keep(record)
+        except OSError as error:
+            record.word = "suspect" if record.word == "fit" else record.word
+            line = record.line.replace(" is fit:", " is suspect:")
+            record.line = f"{line}; no record: {self.request.folder.path} ({error.strerror})"
+        return record
+
+
+def _figure_text(figure: Figure) -> str:
+    """A figure with its level and bound, and the chance of either error."""
+    title, better = METRICS[figure.metric][1], METRICS[figure.metric][3]
+    unit = readable_unit(figure.unit, [figure.value])
+
+    def shown(value: float | None) -> str:
+        return significant((value or 0.0) / unit.factor)
+
+    text = f"{title} {shown(figure.value)} {unit.label}".rstrip()
+    if figure.level is None or figure.loss is None:
+        return f"{text}, no reference"
+    limit = "at least" if better == "higher" else "at most"
+    loss = f"{percent(figure.loss)} worse than" if figure.loss > 0 else "as good as"
+    text += f", {loss} {shown(figure.level)} of {figure.compared_with}"
+    chances = [figure.chance_if_fit or 0.0, figure.chance_if_unfit or 0.0]
+    fit, unfit = (f"{one:.1g}" if isfinite(one) else "–" for one in chances)
+    text += f"; fit is {limit} {shown(figure.bound)}; chance if fit {fit}, if 10 % down {unfit}"
+    return text + f"; other programs had {percent(figure.others, 0)}" * (figure.others > 0.02)
+
+
+def reasons(vetting: Vetting) -> list[str]:
+    """What makes a vetting what it is, the worst first."""
+    ordered = sorted(vetting.figures, key=lambda one: -(one.loss or 0.0))
+    figures = [(f.word, _figure_text(f)) for f in ordered if f.level]
+    found = [*((odd.word, odd.text) for odd in vetting.oddities), *figures]
+    return [text for word, text in found if word == vetting.word != "fit"]
+
+
+def summary(vetting: Vetting, *, has_reference: bool) -> str:
+    """The one line of a vetting: word, reason, what to do."""
+    begin = f"{vetting.node} is {vetting.word}: "
+    if vetting.word == "unfit":
+        todo = "take it out of service (--drain by the site's policy)"
+        return f"{begin}{_worst(reasons(vetting))}; seen twice; {todo}; record {vetting.id}"
+    chance = max((f.chance_if_unfit or 0.0 for f in vetting.figures), default=None)
+    if vetting.word == "fit" and chance is None:
+        return f"{begin}its facts are as its peers'"
+    if vetting.word == "fit":
+        rest = f"a node 10 % down shows one of them with chance {chance:.1g} at most"
+        return f"{begin}{len(vetting.figures)} figures and the facts are as its peers'; {rest}"
+    why = _worst([*vetting.troubles, *reasons(vetting)])
+    todo = "vet it again when nothing else runs on it"
+    if vetting.oddities and not vetting.troubles:
+        todo = "make it like its peers, or vet those again if they are wrong"
+    if not has_reference or any(f.level is None for f in vetting.figures):
+        why, todo = f"{why}; no reference".lstrip("; "), "make one: assay vet --reference"
+    return f"{begin}{why}; {todo}; record {vetting.id}"
+
+
+def _worst(why: Sequence[str]) -> str:
+    """The first reasons, and how many the record has further."""
+    more = [f"{len(why) - MOST_REASONS} more in the record"] if why[MOST_REASONS:] else []
+    return "; ".join([*why[:MOST_REASONS], *more])

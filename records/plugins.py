@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plugins: what a folder of `plugins/`, or a package that is installed, adds to Assay.
+
+A plugin is one object, `PLUGIN` of its module `plugin.py`. Folders are found by their place,
+installed packages by the entry point group `assay.plugins`. Whatever a plugin names is text
+"module:name", imported when it is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+#: The folder of plugins that come with Assay.
+SHIPPED = Path(__file__).resolve().parent.parent / "plugins"
+#: The group of entry points of installed plugins.
+GROUP = "assay.plugins"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line: its help in a line, and the function that declares its
+    arguments on a parser, "module:name"."""
+
+    text: str
+    declare: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugin:
+    """What a plugin adds. Folders `checks/`, `sections/` and `campaigns/` beside its `plugin.py`
+    are found by their names.
+
+    `forms`: machine forms by the name that `assay schema` takes. `schemas`: functions that give the
+    JSON Schema of what people write. `hooks`: functions by the name of the place in the core that
+    calls them (`HOOKS`).
+    """
+
+    name: str
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
+    schemas: Mapping[str, str] = field(default_factory=dict)
+    hooks: Mapping[str, str] = field(default_factory=dict)
+
+
+def loaded(name: str) -> Any:
+    """The object that "module:name" names, imported."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@cache
+def plugins() -> dict[str, Plugin]:
+    """Every plugin by its package: those of the folder `plugins`, then installed ones."""
+    folders = sorted(path.parent.name for path in SHIPPED.glob("*/plugin.py"))
+    found = [f"plugins.{name}.plugin:PLUGIN" for name in folders] + _installed()
+    return {name.partition(":")[0].rpartition(".")[0]: loaded(name) for name in found}
+
+
+def _installed() -> list[str]:
+    """Entry points of installed packages. Only files that name the group are parsed, for
+    `importlib.metadata` reads the descriptions of all packages."""
+    files = (
+        file
+        for folder in dict.fromkeys(sys.path)
+        for file in Path(folder).glob("*.dist-info/entry_points.txt")
+    )
+    if not any(f"[{GROUP}]" in file.read_text(encoding="utf-8") for file in files):
+        return []
+    from importlib.metadata import entry_points  # slow: parsers of mail and archives
+
+    return sorted(point.value for point in entry_points(group=GROUP))
+
+
+def hooks(name: str) -> list[Any]:
+    """What plugins hang on a place of the core, imported, in the order of plugins."""
+    return [loaded(plugin.hooks[name]) for plugin in plugins().values() if name in plugin.hooks]
+
+
+def folder_of(package: str) -> Path:
+    """The folder of a plugin's package."""
+    return Path(str(import_module(package).__file__)).parent
+
+
+def section_packages() -> list[str]:
+    """Packages of plugins that hold sections of checks, each a module named as its check."""
+    return [f"{name}.sections" for name in plugins() if (folder_of(name) / "sections").is_dir()]
+
+
+def check_folders() -> dict[str, Path]:
+    """Folders of checks that plugins bring, by the package that each is."""
+    found = {f"{name}.checks": folder_of(name) / "checks" for name in plugins()}
+    return {name: folder for name, folder in found.items() if folder.is_dir()}
+
+
+def campaign_folders() -> list[Path]:
+    """Folders of campaign files that plugins bring."""
+    found = (folder_of(name) / "campaigns" for name in plugins())
+    return [folder for folder in found if folder.is_dir()]

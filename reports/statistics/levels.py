@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peers on one scale: what all of a block share taken off, their noise, and the level of the good.
+
+Pure functions on matrices of logarithms, a peer a row and a block a column, greater is better, NaN
+where a block has no value.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from math import pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special  # type: ignore[import-untyped]
+
+from reports.statistics.bounds import Flags, bound_rank
+from reports.statistics.descriptive import MAD, Matrix
+from reports.statistics.serial import lag_1, widening
+
+#: Power of the widening for correlated launches that bounds of peers take: the block effects that
+#: are taken off them hide some of it. With it one at its limit passes in at most 8 % at AR(1) 0.7.
+PEERS_WIDER = 1.3
+
+#: Two groups lie so many robust standard deviations apart, at least. Halves of one normal
+#: distribution lie 2.3 apart.
+APART = 4.0
+#: The good are this share of the peers at least, or better is an exception.
+LEAST_SHARE = 0.05
+#: Of a variance by the median of deviations, against the pooled one.
+EFFICIENCY = 0.5
+#: A peer passes when no more than this share of its launches miss the limit.
+MOST_MISSES = 0.2
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Peers of one case and point.
+
+    `logs` have the effect of each block taken off; `centres` are the rows' medians; `noise` is the
+    standard deviation of one launch, pooled over the peers, with `freedom` degrees; bounds are
+    `wider` for the correlation of neighbouring launches.
+    """
+
+    logs: Matrix
+    centres: Matrix
+    counts: NDArray[np.int64]
+    noise: float
+    freedom: float
+    wider: float = 1.0
+
+    @property
+    def errors(self) -> Matrix:
+        """Standard error of each centre: √(π/2)·noise/√n."""
+        return np.asarray(sqrt(pi / 2) * self.noise / np.sqrt(np.maximum(self.counts, 1)))
+
+    @property
+    def error(self) -> float:
+        """The typical one of these."""
+        return float(np.median(self.errors)) if len(self.errors) else 0.0
+
+    def top(self, gap: float) -> Top:
+        """The level of the good ones, where a shortfall below `gap` is none."""
+        return top_of(self.centres, gap, self.error)
+
+
+def peers_of(logs: Matrix) -> Peers:
+    """Block effects by median polish; noise by the median of the rows' standard deviations.
+
+    The median over rows keeps a few noisy peers out of it.
+    """
+    medians = np.median if np.isfinite(logs).all() else np.nanmedian  # the latter is slow
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a row or column without a value
+        centres = medians(logs, axis=1)
+        blocks = np.zeros(logs.shape[1])
+        for _ in range(3 if len(logs) > 1 else 0):
+            blocks = medians(logs - centres[:, None], axis=0)
+            centres = medians(logs - blocks, axis=1)
+    free = logs - np.nan_to_num(blocks)
+    counts = np.isfinite(free).sum(axis=1)
+    deviations, freedom = deviations_of(free)
+    known = freedom > 0
+    noise = 0.0
+    if known.any():
+        noise = float(np.median(deviations[known] / typical_deviation(freedom[known])))
+    filled = np.where(np.isfinite(free), free, np.nan_to_num(centres)[:, None])
+    wider = float(widening(lag_1(filled).mean(), int(counts.mean()))) ** PEERS_WIDER
+    freedom_of_all = max(1.0, EFFICIENCY * float(freedom.sum()))
+    return Peers(free, centres, counts, noise, freedom_of_all, wider)
+
+
+def deviations_of(logs: Matrix, *, shared: bool = True) -> tuple[Matrix, Matrix]:
+    """Standard deviation of each row, and its degrees of freedom (0: none).
+
+    `shared`: block effects were taken off, which leaves (n − 1)(1 − 1/k) degrees to each of k rows.
+    """
+    counts = np.isfinite(logs).sum(axis=1)
+    freedom = np.maximum(counts - 1, 0) * (1 - 1 / len(logs) if shared and len(logs) > 1 else 1.0)
+    means = np.nansum(logs, axis=1) / np.maximum(counts, 1)
+    squares = np.nansum((logs - means[:, None]) ** 2, axis=1)
+    return np.sqrt(squares / np.maximum(freedom, 1e-9)) * (freedom > 0), freedom
+
+
+def typical_deviation(freedom: Matrix) -> Matrix:
+    """The median of a sample's standard deviation over σ, by its degrees of freedom."""
+    return np.asarray(np.sqrt(2 * special.gammaincinv(freedom / 2, 0.5) / freedom))
+
+
+@dataclass(frozen=True)
+class Top:
+    """`level` of the good peers, who they are, and those that are better than they."""
+
+    level: float
+    good: Flags
+    better: Flags
+
+
+def top_of(centres: Matrix, gap: float, error: float, least: int | None = None) -> Top:
+    """The level of the upper cluster of peers; the median of all where they are one cluster.
+
+    Peers are cut in two where the variance between the parts is greatest [Otsu 1979]. The parts are
+    two clusters when their medians differ by `gap` and by APART times the median deviation within
+    (`error` at least). Then the upper one is cut again; if it has fewer than `least` peers (default
+    5 % and two, one of two or three) it is an exception, and the lower one is cut again.
+    """
+    known = np.flatnonzero(np.isfinite(centres))
+    order = known[np.argsort(centres[known], kind="stable")]
+    if least is None:
+        least = 1 if len(order) <= 3 else max(2, int(np.ceil(LEAST_SHARE * len(order))))
+    better = np.zeros(len(centres), dtype=bool)
+    while len(order) > 1:
+        values = centres[order]
+        place = _cut(values)
+        lower, upper = np.median(values[:place]), np.median(values[place:])
+        within = np.concatenate([values[:place] - lower, values[place:] - upper])
+        spread = max(MAD * float(np.median(np.abs(within))), error)
+        if upper - lower < max(gap, APART * spread):
+            break
+        if len(order) - place < least:
+            better[order[place:]] = True
+            order = order[:place]
+        else:
+            order = order[place:]
+    good = np.zeros(len(centres), dtype=bool)
+    good[order] = True
+    level = float(np.median(centres[order])) if len(order) else float("nan")
+    return Top(level, good, better)
+
+
+def _cut(values: Matrix) -> int:
+    """How many of the ascending values are the lower part."""
+    n = len(values)
+    below = np.arange(1, n)
+    sums = np.cumsum(values)[:-1]
+    gaps = (values.sum() - sums) / (n - below) - sums / below
+    return int(np.argmax(below * (n - below) * gaps**2)) + 1
+
+
+class Reach(NamedTuple):
+    """One-sided bounds of each row's median, at this confidence."""
+
+    low: Matrix
+    high: Matrix
+    confidence: float
+
+
+def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
+    """Bounds of each peer's median against `level`.
+
+    Each is the pooled bound, centre ∓ t·√(π/2)·noise/√n, and holds for the peer's own launches
+    too: the low one for all but a fifth of them, the high one by order statistics [Le Boudec, §2.2]
+    (from five launches on; below, for all). Both are as much wider as the peers ask for.
+    """
+    freedom = max(1.0, peers.freedom / peers.wider)
+    quantile = float(special.stdtrit(freedom, confidence))
+    centres, errors = peers.centres - level, quantile * peers.errors
+    ordered = np.sort(peers.logs - level, axis=1)  # NaN last
+    low, high = centres - errors, centres + errors
+    for n in np.unique(peers.counts[peers.counts > 0]).tolist():
+        rows = peers.counts == n
+        low[rows] = np.minimum(low[rows], ordered[rows, int(MOST_MISSES * n + 1e-9)])
+        found = bound_rank(n, confidence)
+        rank = n - found[0] if found else n - 1
+        high[rows] = np.maximum(high[rows], ordered[rows, rank])
+    low, high = (centres + peers.wider * (end - centres) for end in (low, high))
+    return Reach(low, high, confidence)
+
+
+def scores_of(peers: Peers, top: Top) -> Matrix:
+    """0.6745·deviation/MAD of each peer; the MAD of the good ones, of a centre's error at least."""
+    deviations = peers.centres - top.level
+    spread = MAD * float(np.median(np.abs(deviations[top.good]))) if top.good.any() else 0.0
+    return np.asarray(deviations / max(spread, peers.error, 1e-12))

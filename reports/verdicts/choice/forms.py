@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machine forms of a run's result: verdicts.json and `assay report --json`, each key with its
+meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import inf
+from typing import Annotated, Any
+
+from msgspec import UNSET, UnsetType, to_builtins
+
+from records.flags import OVERSUBSCRIBED
+from records.forms import Form, Part, key
+from reports.analysis.cells import Comparison
+from reports.analysis.compare import Comparisons
+from reports.analysis.ranking import Ends, Standing
+from reports.analysis.run import STATUSES, Analysis
+from reports.analysis.score import OverallScore
+from reports.answers import Answer, AnswerPart
+from reports.load.loading import Run
+from reports.statistics.serial import lag_1_limit
+from reports.verdicts.choice.answer import answer_of
+from reports.verdicts.choice.leaders import Leader, leaders
+
+
+class LaunchesPart(Part):
+    """Launches by how they ended, zeros too."""
+
+    ok: Annotated[int, key("Right to the end; only these enter statistics.")]
+    failed: Annotated[int, key("Did not run to the end.")]
+    wrong: Annotated[int, key("Ran, with a wrong answer or wrong evidence.")]
+    lost: Annotated[int, key("A node or the scheduler died.")]
+    skipped: Annotated[int, key("Cases that do not fit the site.")]
+    wrong_on_purpose: Annotated[int, key("How many of the wrong ones are so on purpose.")]
+    not_run: Annotated[int, key("Planned, and without a record.")]
+    replaced: Annotated[int, key("Replaced by a later attempt.")]
+    oversubscribed: Annotated[int, key("Ok launches whose busy ranks shared cores.")]
+
+
+class PairPart(Part):
+    """Two ranked environments."""
+
+    environments: Annotated[tuple[str, str], key("The first and the second.")]
+    ratio: Annotated[float, key("Cost of the first over that of the second.")]
+    interval: Annotated[Ends, key("Its interval, of this pair alone.")]
+    level: Annotated[float, key("Level of the interval.")]
+    bounds: Annotated[Ends | None, key("Joint bounds over all questions; null below six blocks.")]
+    p_family: Annotated[float | None, key("p over all questions.")]
+    lag_1: Annotated[float, key("Correlation of neighbouring blocks.")]
+    separated: Annotated[bool, key("Whether the bounds exclude 1.")]
+    carried_by: Annotated[dict[str, float], key("Checks that make over half of the difference.")]
+
+
+class ExcludedPart(Part):
+    """An environment without a place."""
+
+    environment: Annotated[str, key("The environment.")]
+    why: Annotated[str, key("Why it has none.")]
+
+
+class ScorePart(Part):
+    """The overall score by the campaign's weights."""
+
+    reference: Annotated[str, key("The environment that costs are over.")]
+    n: Annotated[int, key("Blocks that count.")]
+    places: Annotated[list[Standing], key("Environments, best first.")]
+    pairs: Annotated[list[PairPart], key("What the places rest on.")]
+    excluded: Annotated[list[ExcludedPart], key("Environments without a place.")]
+    sensitivity: Annotated[dict[str, Any], key("Which weights would change the order.")]
+
+
+class CellPart(Part, kw_only=True):
+    """An environment against another. `advantage` to `lag_1_limit` are left out below three common
+    blocks, what follows below six."""
+
+    scope: Annotated[str, key("What was compared.")]
+    label: Annotated[str, key("The curve or point in words.")]
+    metric: Annotated[str, key("The deciding metric.")]
+    at: Annotated[dict[str, Any], key("The point; empty for a curve or a whole check.")]
+    environment: Annotated[str, key("The environment.")]
+    reference: Annotated[str, key("What it is compared with.")]
+    cases: Annotated[tuple[str, str], key("The case of each.")]
+    n: Annotated[int, key("Common blocks.")]
+    points: Annotated[int, key("Points that went in.")]
+    verdict: Annotated[str, key("faster, slower, equivalent, not resolved, no verdict, …")]
+    text: Annotated[str, key("The verdict in words.")]
+    failed: Annotated[tuple[int, int], key("Failed launches of each.")]
+    launched: Annotated[tuple[int, int], key("Launches of each.")]
+    advantage: Annotated[float | UnsetType, key("Ratio in the good direction; 1.05: 5 %.")] = UNSET
+    interval: Annotated[Ends | UnsetType, key("Interval of the advantage, by itself.")] = UNSET
+    level: Annotated[float | UnsetType, key("Level of the interval.")] = UNSET
+    p: Annotated[float | UnsetType, key("p of this comparison by itself.")] = UNSET
+    p_holm: Annotated[float | UnsetType | None, key("The same by Holm over all cells.")] = UNSET
+    cells_in_family: Annotated[int | UnsetType, key("Questions judged together.")] = UNSET
+    lag_1: Annotated[float | UnsetType | None, key("Correlation of neighbouring blocks.")] = UNSET
+    lag_1_limit: Annotated[float | UnsetType, key("Above this the verdict is too sure.")] = UNSET
+    bounds: Annotated[Ends | UnsetType | None, key("Joint bounds over all questions.")] = UNSET
+    p_family: Annotated[float | UnsetType, key("p over all questions.")] = UNSET
+    detectable: Annotated[float | UnsetType | None, key("Least ratio at 80 % power.")] = UNSET
+
+
+class NotRankedPart(Part):
+    """An environment that a check does not rank."""
+
+    check: Annotated[str, key("The check's title.")]
+    environment: Annotated[str, key("The environment.")]
+
+
+class ChoicePart(Part):
+    """Environments against each other."""
+
+    reference: Annotated[str, key("The environment that the others are compared with first.")]
+    score: Annotated[ScorePart | None, key("The overall score; null below two environments.")]
+    leaders: Annotated[list[Leader], key("Who leads each check.")]
+    interims: Annotated[list[dict[str, Any]], key("The judgements of a sequential design.")]
+    not_ranked: Annotated[list[NotRankedPart], key("Environments with wrong answers.")]
+    overall: Annotated[list[CellPart], key("Comparisons over all points of a check.")]
+    groups: Annotated[list[CellPart], key("Comparisons over each curve.")]
+    points: Annotated[list[CellPart], key("Comparisons at each point.")]
+
+
+class VerdictsForm(Form, kw_only=True):
+    """verdicts.json: the verdicts of a run."""
+
+    schema: Annotated[int, key("The version of this form.")] = 2
+    run_id: Annotated[str, key("The run's id.")]
+    campaign: Annotated[str, key("The campaign.")]
+    site: Annotated[str, key("The site.")]
+    complete: Annotated[bool, key("Whether every planned launch has its record.")]
+    launches: Annotated[LaunchesPart, key("Launches by how they ended.")]
+    answer: Annotated[AnswerPart, key("The answer.")]
+    warnings: Annotated[list[str], key("What to beware of.")]
+    summary: Annotated[list[str], key("The summary's sentences.")]
+    choice: Annotated[ChoicePart, key("Environments against each other.")]
+
+
+class ReportForm(Form, kw_only=True):
+    """`assay report`: the answer of a run, and where its report is."""
+
+    schema: Annotated[int, key("The version of this form.")] = 2
+    run_id: Annotated[str, key("The run's id.")]
+    run: Annotated[str, key("The run directory.")]
+    campaign: Annotated[str, key("The campaign.")]
+    site: Annotated[str, key("The site.")]
+    complete: Annotated[bool, key("Whether every planned launch has its record.")]
+    launches: Annotated[dict[str, int], key("Launches by how they ended, zeros too.")]
+    answer: Annotated[AnswerPart, key("The answer.")]
+    reference: Annotated[str, key("The environment that costs are over.")]
+    ranking: Annotated[
+        list[Standing],
+        key("The environments by cost, best first; empty where nothing is ranked."),
+    ]
+    leaders: Annotated[list[Leader], key("Who leads each check.")]
+    files: Annotated[
+        dict[str, str],
+        key("The files written, by format: html, pdf, md, csv, parquet, junit, json."),
+    ]
+
+
+def report_form(analysis: Analysis, files: Mapping[str, str]) -> ReportForm:
+    """The answer of a run, its ranking, who leads, and the files of its report by format."""
+    run, found = analysis.run, analysis.comparisons
+    return ReportForm(
+        run_id=run.run_id,
+        run=str(run.directory),
+        campaign=run.plan.campaign,
+        site=run.plan.site,
+        complete=analysis.complete,
+        launches={status: analysis.counts[status] for status in STATUSES},
+        answer=answer_of(analysis).part,
+        reference=found.reference,
+        ranking=found.score.standings if found.score else [],
+        leaders=leaders(found),
+        files=dict(files),
+    )
+
+
+def verdicts_form(
+    analysis: Analysis, answer: Answer, warnings: Sequence[str], summary: Sequence[str]
+) -> VerdictsForm:
+    """verdicts.json without the comparisons of single points, which end it."""
+    run, counts = analysis.run, analysis.counts
+    return VerdictsForm(
+        run_id=run.run_id,
+        campaign=run.plan.campaign,
+        site=run.plan.site,
+        complete=analysis.complete,
+        launches=LaunchesPart(
+            **{status: counts[status] for status in STATUSES},
+            wrong_on_purpose=analysis.on_purpose,
+            not_run=len(analysis.holes),
+            replaced=analysis.replaced,
+            oversubscribed=analysis.flagged(OVERSUBSCRIBED),
+        ),
+        answer=answer.part,
+        warnings=[*warnings],
+        summary=[*summary],
+        choice=_choice(run, analysis.comparisons),
+    )
+
+
+def _choice(run: Run, found: Comparisons) -> ChoicePart:
+    """The environments against each other, without the comparisons at single points: there may be
+    very many, see `cell_part`."""
+    title = run.plan.register.check_title
+    return ChoicePart(
+        reference=found.reference,
+        score=None if found.score is None else _score(found.score),
+        leaders=leaders(found),
+        interims=[to_builtins(interim) for interim in run.interims],
+        not_ranked=[NotRankedPart(title(c), name) for c, name in sorted(found.unranked)],
+        overall=[cell_part(cell) for cell in found.overall],
+        groups=[cell_part(cell) for cell in found.groups],
+        points=[],
+    )
+
+
+def _score(score: OverallScore) -> ScorePart:
+    pairs = [
+        PairPart(
+            environments=(pair.first, pair.second),
+            ratio=pair.effect.ratio,
+            interval=(pair.effect.interval.low, pair.effect.interval.high),
+            level=pair.effect.interval.level,
+            bounds=pair.judgement.ends if pair.judgement else None,
+            p_family=pair.judgement.p if pair.judgement else None,
+            lag_1=pair.lag,
+            separated=pair.separated,
+            carried_by=dict(pair.carried),
+        )
+        for pair in score.pairs
+    ]
+    return ScorePart(
+        reference=score.reference,
+        n=score.n,
+        places=score.standings,
+        pairs=pairs,
+        excluded=[ExcludedPart(*names) for names in score.excluded],
+        sensitivity={"lowest": score.lowest, "turns": [asdict(turn) for turn in score.turns]},
+    )
+
+
+def cell_part(cell: Comparison) -> CellPart:
+    """One comparison. Made without `filled`: there may be 100,000 of them."""
+    effect, judgement = cell.effect, cell.judgement
+    first, second = cell.failures
+    part = CellPart(
+        scope=cell.scope,
+        label=cell.label,
+        metric=cell.metric,
+        at=dict(cell.at),
+        environment=cell.environment,
+        reference=cell.reference,
+        cases=cell.case_ids,
+        n=cell.n,
+        points=cell.points,
+        verdict=cell.word,
+        text=cell.verdict,
+        failed=(first.failed, second.failed),
+        launched=(first.launched, second.launched),
+    )
+    if effect is not None:
+        part.advantage, part.interval = effect.ratio, (effect.interval.low, effect.interval.high)
+        part.level, part.p, part.p_holm = effect.interval.level, effect.p, cell.p_holm
+        part.cells_in_family, part.lag_1 = cell.family, cell.lag
+        part.lag_1_limit = lag_1_limit(cell.n)
+    if judgement is not None:
+        part.bounds, part.p_family = judgement.ends, judgement.p
+        part.detectable = judgement.detectable if judgement.detectable < inf else None
+    return part
