@@ -30,7 +30,7 @@ class Selection(Section):
 
 
 class Criterion(Selection):
-    """What all kinds of criteria say."""
+    """Keys of all kinds of criteria."""
 
     kind: str
 
@@ -47,7 +47,7 @@ class Criterion(Selection):
 
 
 class UnitCriterion(Criterion):
-    """What limits in the metric's own unit say."""
+    """Keys of limits in the metric's own unit."""
 
     at_least: float | None = key("Least value that passes.", "unit", None)
     at_most: float | None = key("Greatest value that passes.", "unit", None)
@@ -67,7 +67,7 @@ class LimitCriterion(UnitCriterion):
 
 
 class MixCriterion(UnitCriterion):
-    """What whole mixes of jobs came to keeps to a limit, a value a mix: their throughput, or the
+    """Limit of what whole mixes of jobs came to, a value a mix: their throughput, or the
     harmonic mean of a rate (the arithmetic one of a time) over the jobs of a check."""
 
     kind: Literal["mix"] = key("mix: against what whole mixes of jobs came to.")
@@ -270,11 +270,11 @@ class Criteria(Section):
     waivers: list[Waiver] = key("What is accepted all the same.", default=[])
 
     def with_mixes_of(self, blocks: int) -> Criteria:
-        """The same where so many blocks are one mix (0: none): a re-run is of whole ones."""
+        """These criteria where so many blocks are one mix (0: none): a re-run is of whole ones."""
         whole = -(-self.rerun_blocks // (blocks or 1)) * (blocks or 1)
         return self.model_copy(update={"rerun_blocks": whole})
 
     def by_mix(self, blocks: int) -> Criteria:
-        """The same where each mix of so many blocks has one value."""
+        """These criteria where each mix of so many blocks has one value."""
         again = self.with_mixes_of(blocks).rerun_blocks
         return self.model_copy(update={"rerun_blocks": again // blocks})

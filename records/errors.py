@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one user-facing error type, and the exit statuses of every command.
+"""User-facing error type, and the exit statuses of every command.
 
 Anything else that is raised is a bug and keeps its traceback.
 """
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """What `assay` says to the shell; `meaning` is what people read of it."""
+    """Exit status of `assay`; `meaning` is what people read of it."""
 
     meaning: str
 

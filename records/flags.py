@@ -46,10 +46,10 @@ MEANINGS = {
 
 
 def shares_cores(flags: Iterable[str]) -> bool:
-    """Whether flags say that busy ranks shared a core: no time of the machine."""
+    """Tell whether flags say that busy ranks shared a core: no time of the machine."""
     return any(flag.startswith(OVERSUBSCRIBED) for flag in flags)
 
 
 def meaning(text: str) -> str:
-    """What a flag says that begins a text such as "oversubscribed in 2 of 5"; "" for others."""
+    """Meaning of a flag that begins a text such as "oversubscribed in 2 of 5"; "" for others."""
     return next((said for flag, said in MEANINGS.items() if text.startswith(flag)), "")

@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 def kind_at(path: Path) -> str | None:
-    """What is called so, "a file" or "a FIFO", links not followed; None where nothing is."""
+    """Kind of what is there, "a file" or "a FIFO", links not followed; None where nothing is."""
     try:
         return KINDS.get(stat.S_IFMT(path.lstat().st_mode), "a file")
     except (FileNotFoundError, NotADirectoryError):
@@ -102,8 +102,8 @@ def line_batches(
 
 
 def decoded(decode: Callable[[bytes], _T], content: bytes, where: str, what: str) -> _T:
-    """What `decode` makes of a content. Raises AssayError "<where>: not <what>: <fault>". `where`
-    without a line gets the line of the fault."""
+    """Decode a content. Raises AssayError "<where>: not <what>: <fault>". `where` without a line
+    gets the line of the fault."""
     try:
         return decode(content)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:

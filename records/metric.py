@@ -10,8 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -56,7 +54,7 @@ class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One value of a defined metric, in SI base units. `at` names the point inside the launch, e.g.
+    """A value of a defined metric, in SI base units. `at` names the point inside the launch, e.g.
     {"construct": "Send/Recv", "message_bytes": 1024}; `samples` are the raw values behind `value`,
     in the order they were taken."""
 
@@ -69,7 +67,7 @@ class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CheckDescription(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a check is named to readers, and which of its metrics stand for it. `deciding` is what
+    """Names of a check for readers, and the metrics that stand for it. `deciding` is what
     environments are compared by ("" for every metric), `shown` what a launch's progress line
     prints; a history keeps the metrics `beside` it too."""
 
@@ -103,7 +101,7 @@ class Register:
         return cls(by_name, {check.name: check for check in checks})
 
     def fault(self, metric: Metric) -> str | None:
-        """What of a value cannot be: its name, its unit, or that no measurement gives it."""
+        """Fault of a value: its name, its unit, or that no measurement gives it."""
         known = self.metrics.get(metric.name)
         if known is None:
             return f"metric {metric.name!r:.100}; allowed: a metric that plan.json defines"
@@ -132,19 +130,19 @@ class Register:
         return known.title if known else name
 
     def decides(self, check: str, metric: str) -> bool:
-        """Whether a metric is the one that environments are compared by in a check. Each metric is,
+        """Tell whether a metric is what environments are compared by in a check. Each metric is,
         of a check that names none."""
         known = self.checks.get(check)
         return known is None or known.deciding in ("", metric)
 
     def is_kept(self, check: str, metric: str) -> bool:
-        """Whether a history keeps a metric of a check: it decides, or stands beside that."""
+        """Tell whether a history keeps a metric of a check: it decides, or stands beside that."""
         known = self.checks.get(check)
         return self.decides(check, metric) or (known is not None and metric in known.beside)
 
 
 def point_fault(name: str, at: Mapping[str, Any]) -> str | None:
-    """What of a metric's point cannot be."""
+    """Fault of a metric's point."""
     for key, value in at.items():
         if isinstance(value, list | dict):
             return f"`at` of {name} holds a list or an object"
@@ -156,12 +154,3 @@ def point_fault(name: str, at: Mapping[str, Any]) -> str | None:
         if not all(word.isprintable() and len(word) <= _WORD_LENGTH for word in words):
             return f"`at` of {name} holds {words!r:.80}; allowed are up to 500 printable characters"
     return None
-
-
-@cache
-def schema_1_register() -> Register:
-    """What runs and histories of schema 1 do not carry themselves, as it was defined then."""
-    text = Path(__file__).with_name("schema_1.json").read_bytes()
-    stored = msgspec.json.decode(text)
-    metrics = msgspec.convert(stored["metrics"], list[MetricDefinition])
-    return Register.of(metrics, msgspec.convert(stored["checks"], list[CheckDescription]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all files that people write have in common: strict parts, keys with meaning and unit."""
+"""Base of all files that people write: strict parts, keys with meaning and unit."""
 
 from __future__ import annotations
 

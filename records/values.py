@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bounds what is read: numbers, levels of parameters, times, and names.
+"""Bounds of what is read: numbers, levels of parameters, times, and names.
 
 Names become paths, options or parts of job scripts: they are validated where a plan, a record, a
 provenance or a history is read, before any use.
@@ -53,11 +53,11 @@ def odd_word(words: Iterable[str]) -> str | None:
 
 
 def is_site(text: str) -> bool:
-    """Whether a text can follow --site."""
+    """Tell whether a text can follow --site."""
     return _SITE.fullmatch(text) is not None
 
 
 def is_artifact(path: str) -> bool:
-    """Whether a path is that of a file in a folder of the run directory, or in an archive there,
-    as "raw/b1.zip/x.b1.a1.out"."""
+    """Tell whether a path is that of a file in a folder of the run directory, or in an archive
+    there, as "raw/b1.zip/x.b1.a1.out"."""
     return _ARTIFACT.fullmatch(path) is not None

@@ -11,8 +11,8 @@ from pathlib import Path
 from assay.cli import arguments as shared
 from assay.cli.arguments import CHECK_FOLDERS, JSON, argument
 from assay.criteria.loading import criteria_from_text
-from assay.documents.acceptance_check import Check
 from assay.documents.acceptance_files import SUMS
+from assay.documents.run_checks import Check
 from assay.documents.verify import verify
 from assay.run.named_runs import run_of
 from assay.terminal import say

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written to disk: the report of a run, and the folder of an acceptance."""
+"""Documents on disk: the report of a run, and the folder of an acceptance."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from records.run.archive import RawFiles, is_member
 from records.run.belonging import checksum_of, raw_paths
 from records.run.run_directory import refuse_other
 from records.text.plain_text import plain
-from records.text.withheld import masked, masked_script, secrets_of
+from records.text.withheld import masked, secrets_of
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.render.html import fill_in
@@ -89,8 +88,7 @@ def _members(files: RawFiles, launch: Launch) -> list[Shown]:
     for kind, path in paths.items():
         whole, cut = read[kind], max(0, len(read[kind]) - 2 * _SEARCHED)
         ends = (whole[:_SEARCHED], whole[-_SEARCHED:]) if cut else (whole,)
-        mask = masked_script if kind == SCRIPT else partial(masked, secrets=secrets)
-        text = "".join(map(mask, ends)).encode()
+        text = "".join(masked(part, secrets) for part in ends).encode()
         head, tail = len(text), len(text)
         if len(text) > HEAD + TAIL:
             head, tail = _begin(text, HEAD), _begin(text, len(text) - TAIL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verification: recomputes every checksum and every verdict from the records, and reports faults.
+"""Verification of a run and its acceptance: checksums, signature, and the judgement made again.
 
 What could not be verified is reported as such, and never counts as good. Nothing is repaired. If
 the records were changed and the whole folder was written again, the seal on the signed paper shows
@@ -8,41 +8,30 @@ it.
 
 from __future__ import annotations
 
-import os
+import json
 import re
-import stat
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from assay.documents import acceptance_files as store
-from assay.documents.acceptance_check import (
-    Check,
-    ReadCriteria,
-    clipped,
-    judged_again,
-    signature_check,
-    sums_check,
-)
+from assay.documents.run_checks import Check, Reread, clipped, run_checks
+from records.criteria import Criteria
 from records.errors import AssayError
-from records.input_files import kind_at
-from records.run.archive import RawFiles
-from records.run.belonging import Belonging, raw_paths
-from records.run.chain import SEAL, chain_of, read_seal
-from records.run.checksums import digest
-from records.run.extensions import read_plan
-from records.run.interims import INTERIMS, asked_blocks, read_interims
-from records.run.plan import Plan
-from records.run.provenance import read_provenance
-from records.run.record import CASE_ID, Record, has_torn_tail, latest_attempts, read_records
-from reports.load.raw_state import file_fault, raw_fault
-from reports.verdicts.acceptance.dossier import FOLDER
+from records.input_files import decoded, kind_at, read_whole
+from records.run.checksums import SIGNATURE, digest, read_sums, signer
+from reports.render import html
+from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.verdicts.acceptance.forms import as_of
+from reports.verdicts.acceptance.result import acceptance_result
 
 #: Digits of the seal on paper that are enough.
 LEAST_SEAL_DIGITS = 8
+#: Keys of sentences, which another Assay may word otherwise.
+_SENTENCES = frozenset({"note", "statement", "proposals"})
+
+ReadCriteria = Callable[[str, str], Criteria]
 
 
 def verify(
@@ -59,114 +48,155 @@ def verify(
     there is one.
 
     `document` is a copy of the document from elsewhere; `seal` the beginning of the seal on paper;
-    `reread` gives how a record differs from its raw output, judged again, and raises NotReadError;
     `made_with` names this Assay; `signers` is a file of allowed signers.
     Raises AssayError for a plan, a provenance or records that cannot be read or are not of the run.
     """
-    folder = run_dir / FOLDER
-    found = kind_at(folder)
-    accepted = found is not None and (found != "a folder" or any(folder.iterdir()))
-    checks = run_checks(run_dir, reread, accepted=accepted)
-    if not accepted:
-        note = "there is no acceptance document yet"
+    folder, checks = run_dir / FOLDER, run_checks(run_dir, reread)
+    kind = kind_at(folder)
+    if kind is None or (kind == "a folder" and not any(folder.iterdir())):
         faults = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
-        return [*checks, Check("document", faults, note)]
-    if found != "a folder" or kind_at(folder / store.MACHINE) is None:
+        return [*checks, Check("document", faults, "there is no acceptance document yet")]
+    if kind != "a folder" or kind_at(folder / store.MACHINE) is None:
         faults = (f"{store.MACHINE} is missing in {folder}, which is not empty",)
         return [*checks, Check("document", faults)]
     checks += [sums_check(folder), signature_check(folder, signers)]
-    checks += judged_again(run_dir, folder, read_criteria, made_with)
+    checks += _judged_again(run_dir, folder, read_criteria, made_with)
     return [*checks, *_paper(folder, document, seal and seal.strip().lower())]
 
 
-def run_checks(run_dir: Path, reread: Reread | None, *, accepted: bool) -> list[Check]:
-    """The records along their chain, their raw output, links, and values read again. `accepted`: a
-    document covers the files. Raises AssayError as `verify`."""
-    plan = read_plan(run_dir / "plan.json")
-    belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
-    path = run_dir / "records.jsonl"
-    records = [*_named(path, belonging)] if kind_at(path) else []
-    checks = [
-        _records(run_dir, plan, records, accepted=accepted),
-        Check("raw output against the records", clipped(_raw_faults(run_dir, records))),
-        Check("no links in its folders", clipped(_links(run_dir))),
+def sums_check(folder: Path) -> Check:
+    """The files of the folder against its SHA256SUMS: all are listed, and no other."""
+    what = f"files of {FOLDER}/ against {store.SUMS}"
+    if not (folder / store.SUMS).is_file():
+        return Check(what, (f"{store.SUMS} is missing",))
+    try:
+        sums = read_sums(folder / store.SUMS)
+    except AssayError as error:
+        return Check(what, (str(error),))
+    there = {path.name for path in folder.iterdir()} - store.NOT_LISTED
+    needed = {*store.SEALED} - {store.PRINT}
+    faults = [f"{name} is no file of a document" for name in sums if name not in store.SEALED]
+    faults += changed_files(folder, {n: value for n, value in sums.items() if n in store.SEALED})
+    faults += [f"{name} is not listed" for name in sorted((there | needed) - {*sums})]
+    return Check(what, clipped(faults))
+
+
+def changed_files(folder: Path, sums: Mapping[str, str]) -> list[str]:
+    """The files of a list of checksums that are missing or have others."""
+    return [
+        f"{name} was changed"
+        for name, value in sums.items()
+        if kind_at(folder / name) != "a file" or digest(folder / name) != value
     ]
-    if reread is not None:
-        checks.append(_values(run_dir, read_records(path) if records else (), reread))
-    return checks
 
 
-class NotReadError(Exception):
-    """A launch cannot be judged again here; the message says why, of one or of several."""
+def signature_check(folder: Path, signers: Path | None) -> Check:
+    """The signature of SHA256SUMS; without one a user who can write the folder could replace it."""
+    what = f"signature of {store.SUMS}"
+    if kind_at(folder / (store.SUMS + SIGNATURE)) is None:
+        fault = (f"{store.SUMS + SIGNATURE} is missing",) if signers else ()
+        return Check(what, fault, "not signed")
+    try:
+        name = signer(folder / store.SUMS, signers)
+    except AssayError as error:
+        return Check(what, (str(error),))
+    return Check(what, note=name if signers else f"{name}; whose key it is: --signers FILE")
 
 
-class SuiteTestError(NotReadError):
-    """The launch is of a ReFrame suite's test, which only the suite can judge."""
-
-    def __init__(self) -> None:
-        super().__init__("it is a test of a ReFrame suite, which alone can read it")
-
-
-Reread = Callable[[RawFiles, Record], Iterable[str]]
-
-
-def _values(run_dir: Path, records: Iterable[Record], reread: Reread) -> Check:
-    """What the records say against what their raw output says, read again."""
-    faults, unread, lacking = list[str](), Counter[str](), False
-    with RawFiles(run_dir) as files:
-        for record in records:
-            if record.block == 0 or not raw_paths(record.artifacts):
-                continue  # not launched; a launch that is ok without raw output is found elsewhere
-            try:
-                faults += [f"{_launch(record)}: {fault}" for fault in reread(files, record)]
-            except NotReadError as error:
-                unread[f"of {record.check}: {error}"] += 1
-                lacking |= record.status == "ok" and record.chain is not msgspec.UNSET
-            except AssayError:  # damage, which is found elsewhere
-                continue
-    note = "; ".join(f"not read again: {count} launches {why}" for why, count in unread.items())
-    return Check("values read again from raw output", clipped(faults), note, unproven=lacking)
-
-
-def unproven(
-    run_dir: Path, records: Iterable[Record], reread: Reread, *, suites: bool = False
-) -> Iterator[str]:
-    """The launches whose raw output is missing or changed, or does not give their record; `suites`
-    are believed where theirs is unchanged. What an Assay of record schema 1 wrote is not proven by
-    it."""
-    with RawFiles(run_dir) as files:
-        for record in records:
-            if record.chain is msgspec.UNSET:
-                continue
-            try:
-                fault = raw_fault(files, record.artifacts)
-                again = reread(files, record) if raw_paths(record.artifacts) and not fault else ()
-                yield from (f"{_launch(record)}: {one}" for one in ([fault] if fault else again))
-            except NotReadError as error:
-                of_suite = isinstance(error, SuiteTestError)
-                if record.status == "ok" and not (of_suite and suites):
-                    remedy = "; criteria with `unproven: accept` take it" if of_suite else ""
-                    yield f"{_launch(record)}: is not read again: {error}{remedy}"
+def _judged_again(
+    run_dir: Path, folder: Path, read_criteria: ReadCriteria, made_with: str
+) -> list[Check]:
+    """Manifest, verdicts, lists and page, each made again and compared with the stored one."""
+    machine = folder / store.MACHINE
+    try:
+        stored = decoded(json.loads, read_whole(machine), str(machine), "a machine form")
+        day, recorded = date.fromisoformat(stored["judged_on"]), dict(stored["files"])
+        _by_id(stored)  # each result must have an id
+    except (AssayError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return [Check(store.MACHINE, (f"{store.MACHINE} cannot be read: {error}",))]
+    try:
+        text = read_whole(folder / store.CRITERIA).decode()
+        dossier = make_dossier(
+            run_dir,
+            store.known_reruns(run_dir),
+            criteria=read_criteria(str(folder / store.CRITERIA), text),
+            criteria_text=text,
+            day=day,
+            made_with=str(stored.get("made_with")),
+        )
+    except (AssayError, UnicodeDecodeError) as error:
+        return [Check("verdicts from the records", (f"cannot be judged again: {error}",))]
+    now, other = dossier.form.files, dossier.form.made_with
+    files = [
+        f"{name} was {'changed' if name in recorded else 'added'}"
+        for name, value in now.items()
+        if recorded.get(name) != value
+    ]
+    files += [f"{name} is missing" for name in recorded if name not in now]
+    note = "" if other == made_with else f"made with {other}; this is {made_with}"
+    verdicts, told = clipped(differences(stored, dossier, note)), "sentences are not compared"
+    return [
+        Check("every file of the run against the document", clipped(files)),
+        Check("verdicts from the records", verdicts, f"{note}: {told}" if note else ""),
+        _made_again(folder, dossier, note),
+    ]
 
 
-def _launch(record: Record | _NamedRaw) -> str:
-    return f"{record.case_id}, block {record.block}, attempt {record.attempt}"
+def _by_id(form: Mapping[str, Any]) -> dict[str, Any]:
+    return {result["id"]: result for result in form["results"]}
 
 
-class _NamedRaw(msgspec.Struct, gc=False):
-    """A record as far as it is verified here: its launch, and the raw output that it names."""
-
-    case_id: str
-    block: int
-    attempt: int
-    status: str
-    artifacts: dict[str, str]
+def _without_words(value: Any) -> Any:
+    """A form without its sentences."""
+    if isinstance(value, dict):
+        return {k: _without_words(inner) for k, inner in value.items() if k not in _SENTENCES}
+    return [*map(_without_words, value)] if isinstance(value, list) else value
 
 
-def _named(path: Path, belonging: Belonging) -> Iterator[_NamedRaw]:
-    for record in read_records(path, belonging.fault):
-        named = record.case_id, record.block, record.attempt, record.status
-        yield _NamedRaw(*named, record.artifacts)
+def differences(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iterator[str]:
+    """Differences of a stored machine form from the dossier's but for its files; `other`: another
+    Assay made it, and sentences are not compared."""
+    fresh = json.loads(dossier.content)
+    if other:
+        stored, fresh = _without_words(stored), _without_words(fresh)
+    fresh = as_of(stored.get("schema"), fresh)
+    results, again = _by_id(stored), _by_id(fresh)
+    for name in dict.fromkeys([*again, *results]):
+        before, now = results.get(name), again.get(name)
+        if before is None:
+            yield f"criterion {name} is not in the document"
+        elif now is None:
+            yield f"criterion {name} of the document is not in the criteria file"
+        elif before != now:
+            old, new = before.get("verdict"), now["verdict"]
+            change = f"{old} in the document, {new} now" if old != new else "its numbers differ"
+            yield f"criterion {name}: {change}"
+    for key in sorted((fresh.keys() | stored.keys()) - {"results", "files", "manifest_sha256"}):
+        if stored.get(key) != fresh.get(key):
+            old, new = repr(stored.get(key))[:80], repr(fresh.get(key))[:80]
+            yield f"{key} differs: {old} in the document, {new} now"
+
+
+def _made_again(folder: Path, dossier: Dossier, other: str) -> Check:
+    """The lists and the page, made again from the records. The page bears the seal; of another
+    Assay (`other`) only its checksum proves it, and the campaign of a re-run is not compared."""
+    what = f"{store.DOCUMENT} and the lists beside it, made again from the records"
+    wanted = store.lists(dossier)
+    page = html.page(acceptance_result(dossier)).encode("utf-8", "replace")
+    faults = list[str]()
+    try:
+        if digest(folder / store.MACHINE).encode() not in read_whole(folder / store.DOCUMENT):
+            faults.append(f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}")
+        elif not other and page != read_whole(folder / store.DOCUMENT):
+            faults.append(f"{store.DOCUMENT} does not say what the records say")
+        for name in (store.MANIFEST, store.RERUNS, *([] if other else [store.RERUN])):
+            there = read_whole(folder / name) if kind_at(folder / name) else None
+            if there != wanted.get(name):
+                faults.append(f"{name} is not what the records give")
+    except AssayError as error:
+        faults.append(str(error))
+    note = f"{other}: of {store.DOCUMENT} its checksum alone is compared" if other else ""
+    return Check(what, tuple(faults), note)
 
 
 def _paper(folder: Path, document: Path | None, seal: str | None) -> Iterator[Check]:
@@ -178,121 +208,10 @@ def _paper(folder: Path, document: Path | None, seal: str | None) -> Iterator[Ch
         yield Check(f"the document {document.name}", faults)
     if seal is None:
         return
-    found = digest(folder / store.MACHINE)
+    own = digest(folder / store.MACHINE)
     if not re.fullmatch(rf"[0-9a-f]{{{LEAST_SEAL_DIGITS},64}}", seal):
         fault = f"{seal!r} is no seal; it has {LEAST_SEAL_DIGITS} to 64 hexadecimal digits"
         yield Check("seal", (fault,))
     else:
-        other = (f"the seal of this document is {found}, not {seal}",)
-        yield Check("seal", () if found.startswith(seal) else other)
-
-
-def _records(run_dir: Path, plan: Plan, records: list[_NamedRaw], *, accepted: bool) -> Check:
-    """The records: none changed, none missing; without a chain only a document can tell."""
-    what = "records along their chain"
-    try:
-        chain, seal = chain_of(run_dir), read_seal(run_dir)
-        asked = asked_blocks(plan, read_interims(run_dir / INTERIMS, plan))
-    except AssayError as error:
-        return Check(what, (str(error),))
-    launched = latest_attempts((record for record in records if record.block > 0), CASE_ID)
-    feasible = (case for case in plan.cases if case.skipped is None)
-    planned = sum(asked[case.environment, case.check] for case in feasible)
-    lacking = f"{planned - len(launched)} of {planned} planned launches have no record"
-    notes = [f"{lacking} (not finished)"] if len(launched) < planned else []
-    if chain.unchained:
-        notes.append(f"{chain.unchained} without chain: an Assay of record schema 1 wrote them")
-    faults = [*_attempts_lost(records, launched)]
-    faults += [
-        f"plan.json: case {case.id} has not the id of its check, environment and parameters"
-        for case in plan.cases
-        if not case.has_its_id
-    ]
-    path = run_dir / "records.jsonl"
-    if kind_at(path) and has_torn_tail(path):
-        torn = f"{path}:{chain.records + 1}: the last line is torn; it does not count. If a kill"
-        faults.append(f"{torn} of the run did that, say: assay run --resume {run_dir}")
-    unproven = seal is None and chain.unchained == chain.records
-    if unproven and accepted:
-        notes.append("the document's list of files covers them")
-    elif unproven:
-        notes.append("nothing shows whether they were changed")
-        if len(launched) < planned:
-            faults.append(f"{lacking}: records are missing, or the run is not finished")
-    elif seal is None:
-        faults.append(f"{SEAL} is missing: the run was not ended, or records are missing")
-    elif seal.records < chain.records:
-        more = f"the last {chain.records - seal.records} records are not sealed: the run was killed"
-        faults.append(f"{more}; end it with: assay run --resume {run_dir}")
-    return Check(what, tuple(faults), "; ".join(notes), unproven=unproven and not accepted)
-
-
-def _attempts_lost(
-    records: Iterable[_NamedRaw], launched: Mapping[tuple[str, int], _NamedRaw]
-) -> Iterator[str]:
-    """Launches whose latest attempt is not the last of as many records."""
-    made = Counter((record.case_id, record.block) for record in records)
-    for place, one in launched.items():
-        if one.attempt != made[place]:
-            yield (
-                f"{place[0]}, block {place[1]}: attempt {one.attempt} is there, of {one.attempt}"
-                f" attempts {made[place]} have a record"
-            )
-
-
-def _links(run_dir: Path) -> Iterator[str]:
-    """What is no regular file of one name in the run's own folders."""
-    for folder, folders, files in os.walk(run_dir):
-        for name in sorted([*folders, *files]):
-            path = Path(folder, name)
-            kind, found = kind_at(path), path.lstat()
-            if kind not in ("a folder", "a file"):
-                yield f"{path.relative_to(run_dir)} is {kind}"
-            elif stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
-                yield f"{path.relative_to(run_dir)} has {found.st_nlink} names (hard links)"
-        if Path(folder) == run_dir and "work" in folders:
-            folders.remove("work")  # what jobs write while the run goes on
-
-
-def _raw_faults(run_dir: Path, records: Sequence[_NamedRaw]) -> list[str]:
-    """Raw files that are not what records say, and others; all behind a damage have one message."""
-    faults, named = list[str](), set[str]()
-    with RawFiles(run_dir) as files:
-        for record in sorted(records, key=attrgetter("block")):
-            paths = raw_paths(record.artifacts)
-            named |= {*paths.values()}
-            if record.status == "ok" and not paths:
-                faults.append(f"{_launch(record)}: the record names no raw output")
-            for kind in paths:
-                try:
-                    if fault := file_fault(files, record.artifacts, kind):
-                        faults.append(f"{_launch(record)}: {fault}")
-                except AssayError as error:
-                    faults.append(str(error))
-        faults += _further(run_dir, files, named)
-    return list(dict.fromkeys(faults))
-
-
-def _further(run_dir: Path, files: RawFiles, named: set[str]) -> Iterator[str]:
-    """Files next to the raw files that records name."""
-    raw = run_dir / "raw"
-    archives = {name.rpartition("/")[0] for name in named}
-    for there in sorted(raw.iterdir()) if raw.is_dir() else ():
-        name = f"raw/{there.name}"
-        unfinished = there.name.startswith(".") and there.suffix == ".part"  # a killed driver's
-        if name in archives:
-            try:
-                members = [f"{name}/{member}" for member in files.members(name)]
-            except AssayError as error:  # behind the last member that records name
-                yield str(error)
-                continue
-            yield from (f"{one} belongs to no record" for one in members if one not in named)
-            if behind := files.behind(name):
-                yield (
-                    f"{name} has {behind} bytes that are of none of its members. If a kill of the"
-                    f" run did that, say: assay run --resume {run_dir}"
-                )
-            elif not files.is_listed(name):
-                yield f"{name} has a directory that is not of its members"
-        elif name not in named and not unfinished:
-            yield f"{name} belongs to no record"
+        other = (f"the seal of this document is {own}, not {seal}",)
+        yield Check("seal", () if own.startswith(seal) else other)

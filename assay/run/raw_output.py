@@ -17,7 +17,7 @@ from records.errors import InfrastructureError
 from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.input_files import opened
-from records.run.archive import ArchiveWriter, Packed, archive_name, archives, is_sealed
+from records.run.archive import ArchiveWriter, Packed, archive_name, archives, is_closed
 from records.run.belonging import CHECKSUM
 from records.run.record_lines import Ledger
 from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
@@ -44,8 +44,8 @@ class RawArchives:
     def __enter__(self) -> RawArchives:
         for block, path in archives(self._run.raw).items():
             with opened(path) as file:
-                sealed = is_sealed(file)
-            if not sealed:
+                closed = is_closed(file)
+            if not closed:
                 self._archive(block)
                 self._close(block)
         return self

@@ -4,7 +4,6 @@ not altered is believed, and commands print of it the values that release c076f9
 
 import csv
 import json
-import os
 import re
 import shutil
 from functools import partial
@@ -15,7 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from assay.cli import main
-from assay.documents.verify import SuiteTestError, unproven
+from assay.documents.run_checks import SuiteTestError, unproven
 from assay.run import rereading
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import STORED, WITH_RUN, stored_run
@@ -128,8 +127,9 @@ def archived(spoil, put=None):
 
 
 def longer(packed):
-    packed.data += b"more"
+    at = len(packed.data) - packed.info.compress_size
     packed.info.compress_size += 4
+    packed.data = packed.info.FileHeader() + packed.data[at:] + b"more"
 
 
 def twice(run):
@@ -138,20 +138,6 @@ def twice(run):
     writer = ArchiveWriter(run / ARCHIVE, lambda _: True)
     writer.append([Packed(name, [b"other"])])
     writer.close()
-
-
-def in_the_directory(run):
-    with ZipFile(run / ARCHIVE, "a") as archive:
-        archive.filelist[0].comment = b"more"
-        archive._didModify = True
-
-
-def other_directory(run):
-    content = (run / ARCHIVE).read_bytes()
-    at = content.index(b"PK\1\2")
-    swap = {b".b2.a1.out": b".b2.a1.err", b".b2.a1.err": b".b2.a1.out"}
-    listed = re.sub(rb"\.b2\.a1\.(out|err)", lambda m: swap[m[0]], content[at:])
-    (run / ARCHIVE).write_bytes(content[:at] + listed)
 
 
 def elsewhere(run):
@@ -176,20 +162,14 @@ RUNS = [
     (copied("hpl-b2ad446d", 1), "raw values", f"{ITS}its raw output is that of hpl-b2ad446d, blo"),
     (copied("hpl-8853791c", 2), "raw values", "wrong: the library calls itself 'MPICH"),
     (better_turned, "values", "flop/s, lower is better in the record"),
-    (members(attempt=3), "records", "attempt 3 is there, of 3 attempts 1 have a record"),
     (environments_turned, "records", "case hpl-8853791c has not the id of its check, environment"),
     (members(site="elsewhere"), "", "`site` is 'elsewhere', but plan.json has 'virtual'"),
     (members(ranks=64), "", "`ranks` is 64, but plan.json has 2 for case hpl-b2ad446d"),
-    (CHANGED, "raw values", f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.out is not what its"),
+    (CHANGED, "raw", f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.out is not what its"),
     (without_archive, "raw", f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.sh is missing"),
-    (lambda run: (run / ARCHIVE).open("ab").write(b"more"), "raw", f"{ARCHIVE} has "),
-    (in_the_directory, "raw", f"{ARCHIVE} has 4 bytes that are of none of its members"),
-    (other_directory, "raw", f"{ARCHIVE} has a directory that is not of its members"),
-    (twice, "raw", "is there twice"),
+    (twice, "raw", "is none that Assay writes"),
     (archived(longer), "raw", " is damaged"),
-    (elsewhere, "raw no", f"{ARCHIVE} is a symbolic link"),
-    (lambda run: (run / "work").symlink_to(run.parent), "no", "work is a symbolic link"),
-    (lambda run: os.link(run / ARCHIVE, run.parent / "x"), "no", f"{ARCHIVE} has 2 names (hard li"),
+    (elsewhere, "raw", f"{ARCHIVE}: is a link"),
 ]
 #: What is altered, the status, and what is said of values that cannot be read again; None: the
 #: check is gone.

@@ -15,6 +15,9 @@ from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.tests.campaign_texts import CRITERIA, SITE
 from reports.tests import acceptance_runs as runs
+from reports.tests.synthetic import chained, changed
+
+pytestmark = pytest.mark.usefixtures("believed")
 
 
 @pytest.fixture
@@ -27,10 +30,6 @@ def place(folder, monkeypatch):
 
 def a_run(place, day="20261120", **more):
     return str(runs.write_run(place / "results" / "acceptance" / f"{day}T000000Z-0001", **more))
-
-
-def changed(file, more):
-    file.write_text(json.dumps(json.loads(file.read_bytes()) | more))
 
 
 def test_a_good_machine_is_accepted_and_verified(place, said):
@@ -71,7 +70,7 @@ def test_a_suspect_is_inconclusive_until_a_re_run_confirms_it(place, said):
     assert told["named"] == ["slow node n2"]
     assert main(["verify", run]) == 0
     (rerun / "provenance.json").write_text("{}")
-    assert "was changed" in said(1, "verify", run)
+    assert "is not the file that the run began with" in said(1, "verify", run)
 
 
 def test_bad_input_gives_one_message(place, said):
@@ -90,8 +89,8 @@ def test_bad_input_gives_one_message(place, said):
 def test_a_run_is_judged_by_the_criteria_that_its_campaign_names(place, capsys, virtual, name):
     run = runs.write_run(place / "20261120T000000Z-0001")
     site = {"name": "virtual", "virtual": virtual}
-    changed(run / "plan.json", {"judged_by": load_campaign("acceptance").judged_by})
-    changed(run / "provenance.json", {"site": site})
+    changed(run / "plan.json", judged_by=load_campaign("acceptance").judged_by)
+    changed(run / "provenance.json", site=site)
     assert main(["accept", str(run)]) == 3
     told = json.loads((run / "acceptance" / store.MACHINE).read_bytes())
     assert told["criteria"]["name"] == name
@@ -102,7 +101,7 @@ def test_a_run_is_judged_by_the_criteria_that_its_campaign_names(place, capsys, 
 def test_criteria_that_are_gone_are_named_with_those_that_there_are(place, said):
     run = runs.write_run(place / "20261120T000000Z-0001")
     (place / "gone").write_text(CRITERIA)  # a plan's word is no path
-    changed(run / "plan.json", {"judged_by": {"real": "gone"}})
+    changed(run / "plan.json", judged_by={"real": "gone"})
     told = said(2, "accept", str(run))
     assert "names criteria gone, which are not there" in told
     assert "(rehearsal, standard)" in told
@@ -120,6 +119,7 @@ def test_a_re_run_has_the_cases_of_the_run_with_their_ids(place):
         line["case_id"], line["params"] = node.id, node.params
     path.write_text("".join(json.dumps(line) + "\n" for line in kept))
     (run / "plan.json").write_text(plan.to_json())
+    chained(run)
     assert main(["accept", str(run), "--criteria", "mine.yaml"]) == 3
     again = make_plan(load_campaign(str(run / "acceptance" / "rerun.yaml")), SITE)
     assert [case.id for case in again.cases] == [node.id]

@@ -25,6 +25,8 @@ from assay.tests.test_screens import Terminal
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.test_nightly_history import write_night
 
+pytestmark = pytest.mark.usefixtures("believed")
+
 #: What is never broken: a path, a command to be copied, what stands in backticks.
 WHOLE = re.compile(r"\S*/\S*|\bassay [a-z].*|`[^`]+`")
 LONG = "srun: error: n{block}: task 3: its daemon ended, and said nothing of use to anybody at all"
@@ -58,8 +60,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("reports.render.html.svg_of", lambda *_: "")  # what is told is the same
         cases = [one for one in synthetic.quick_cases() if one["check"] != "pt2pt"]
         for name, how in (("a", {}), ("b", {"slower": 1.3}), ("failed", {"edit": failing})):
-            run = synthetic.write_run(Path("results/quick") / name, cases, **how)
-            (run / "campaign.yaml").write_text("schema: 1\n")
+            synthetic.write_run(Path("results/quick") / name, cases, **how)
         acceptance_runs.write_run(Path("results/acceptance/c"), slow_node={"n2": 0.6})
         for number in range(1, 8):
             night = write_night(folder, number, slower=1.3 if number > 5 else 1.0)

@@ -13,6 +13,8 @@ from assay.tests.campaign_texts import CRITERIA, GOOD
 from assay.tests.test_damaged_runs import CONTENTS, KINDS, Capsys, content, no_longer_than
 from reports.tests import acceptance_runs as runs
 
+pytestmark = pytest.mark.usefixtures("believed")
+
 #: Damages of one that is read as JSON, and of a YAML file.
 OF_JSON = {**KINDS, **{name: content(text) for name, text in CONTENTS.items()}}
 TEXTS = {

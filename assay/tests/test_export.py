@@ -21,7 +21,7 @@ from records.history.store import Store
 from records.units import UNITS
 from reports.render.metrics import openmetrics as metrics_text
 from reports.result import Sample
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, changed, write_run
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.export import Point, line_protocol
 
@@ -42,7 +42,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sizes = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*range(8, 20)]}
     cases = [case("hpl", "mpich", params), case("pt2pt", "mpich", sizes)]
     run = write_run(folder / RUN, cases, blocks=7)
-    (run / "campaign.yaml").write_text("schema: 1\n")
     return folder
 
 
@@ -117,8 +116,7 @@ def test_line_protocol_escapes_and_has_times(folder: Path, capsys: Capsys) -> No
 
 def test_a_run_without_its_time_is_not_exported_as_of_1970(folder: Path, capsys: Capsys) -> None:
     run = shutil.copytree(folder / RUN, folder / "copy")
-    provenance = json.loads((run / "provenance.json").read_text())
-    (run / "provenance.json").write_text(json.dumps({**provenance, "started_at": None}))
+    changed(run / "provenance.json", started_at=None)
     exported(run, capsys)
     assert main(["export", str(run), "--format", "influx"]) == 2
     assert "started_at" in capsys.readouterr().err

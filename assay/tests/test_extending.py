@@ -27,7 +27,7 @@ from records.run.interims import Interim
 from records.run.run_directory import RunDirectory
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, chained, write_records, write_run
 from reports.verdicts.choice.leader import choice
 from reports.verdicts.choice.sentences import remarks
 from reports.verdicts.choice.tables import interims_table
@@ -48,7 +48,6 @@ def a_run(
         return record if record["block"] <= last else None
 
     path = write_run(folder / "run", cases, blocks=blocks, edit=edit)
-    (path / "campaign.yaml").write_text("")
     return RunDirectory(path)
 
 
@@ -80,8 +79,7 @@ def test_a_run_is_extended_again_and_again(tmp_path: Path) -> None:
             lines = [json.loads(line) for line in file]
         new = [one for one in lines if one["block"] == 1 and one["status"] == "ok"]
         added = [one | {"block": after + step} for step in (1, 2) for one in new]
-        text = "".join(json.dumps(one) + "\n" for one in [*lines, *added])
-        (run.path / "records.jsonl").write_text(text)
+        write_records(run.path, [*lines, *added])
         assert judge(run, run.ledger().entries) is not None
         assert run_status(run).complete
     assert run.plan().blocks == 7
@@ -158,7 +156,7 @@ def run_with(folder: Path, up_to: int, scatter: float = 0.015, **limits: float) 
     plan["sequential"] = {"interims": INTERIMS, "until": ["score", "checks"]}
     plan["limits"] = limits
     (path / "plan.json").write_text(json.dumps(plan))
-    (path / "campaign.yaml").write_text("")
+    chained(path)
     return RunDirectory(path)
 
 

@@ -12,13 +12,12 @@ from records.errors import AssayError
 from records.run.record import RecordWriter, read_records
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory
-from reports.tests.synthetic import quick_cases, write_run
+from reports.tests.synthetic import quick_cases, rewrite, write_run
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
     directory = write_run(tmp_path / "run", quick_cases(("mpich", "lam")), blocks=3)
-    (directory / "campaign.yaml").write_text("")
     return RunDirectory(directory)
 
 
@@ -50,7 +49,6 @@ def test_a_status_is_the_same_from_disk_and_from_the_driver(run: RunDirectory) -
 
 
 def test_a_record_that_stands_twice_is_refused(run: RunDirectory) -> None:
-    text = run.records_file.read_bytes()
-    run.records_file.write_bytes(text + text.splitlines(keepends=True)[-1])
+    rewrite(run.path, lambda records: [*records, records[-1]])
     with pytest.raises(AssayError, match="is recorded twice"):
         run.ledger()

@@ -21,20 +21,17 @@ from records.run.run_directory import open_run
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.test_nightly_history import write_night
 
+pytestmark = pytest.mark.usefixtures("believed")
+
 Capture = pytest.CaptureFixture[str]
 #: The form that a command's words print: `told(words, status, form)`; by default the first word.
 Told = Callable[..., Any]
 
 
-def with_campaign(run: Path) -> Path:
-    (run / "campaign.yaml").write_text("schema: 1\n")
-    return run
-
-
 def a_run(name: str, *, slower: float = 1.0) -> Path:
     placed = {"ranks": 2, "ranks_per_node": 1}
     cases = [synthetic.case("startup", name, placed) for name in ("mpich", "lam")]
-    return with_campaign(synthetic.write_run(Path("results/quick") / name, cases, slower=slower))
+    return synthetic.write_run(Path("results/quick") / name, cases, slower=slower)
 
 
 def test_forms_of_a_run(told: Told, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

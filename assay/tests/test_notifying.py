@@ -26,6 +26,7 @@ from assay.sites.slurm import ADDRESSES
 from records.errors import AssayError, InfrastructureError
 from records.history.model import Missed
 from records.history.store import Store
+from reports.tests.synthetic import chained
 from reports.tests.test_nightly_history import write_night
 
 apprise = pytest.importorskip("apprise", reason="no apprise: .venv/bin/pip install 'assay[notify]'")
@@ -127,6 +128,7 @@ def slow_night(nodes: int = 2) -> None:
     provenance = json.loads((slow / "provenance.json").read_bytes())
     provenance["site"]["nodes"] = nodes
     (slow / "provenance.json").write_text(json.dumps(provenance))
+    chained(slow)
     assert main(["nightly", "add", str(slow)]) == 0
     add(13, slower=1.2, suffix="b")
 

@@ -31,6 +31,8 @@ from records.text.plain_text import SUBSTITUTE, end_of_output, one_line, plain
 from records.text.withheld import WITHHELD
 from reports.tests import acceptance_runs, synthetic
 
+pytestmark = pytest.mark.usefixtures("believed")
+
 #: Each kind once: C0, ESC, DEL, C1, bidi, separators, byte order mark, tags.
 CONTROLS = [
     *(chr(code) for code in range(32) if chr(code) not in "\n\t"),
@@ -72,13 +74,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _spoil_files(run: Path) -> None:
-    (run / "campaign.yaml").write_text("schema: 1\n")
     plan = json.loads((run / "plan.json").read_text()) | {"question": NASTY}
     (run / "plan.json").write_text(json.dumps(plan))
     provenance = json.loads((run / "provenance.json").read_text())
     provenance |= {"host": {"cpu": NASTY}, "variables": {"SLURM_JWT": JWT, "UCX_TLS": NASTY}}
     provenance["site"] |= {"description": NASTY, "switches": NASTY}
     (run / "provenance.json").write_text(json.dumps(provenance))
+    synthetic.chained(run)
 
 
 def assert_plain(text: str, where: str) -> None:

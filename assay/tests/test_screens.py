@@ -44,9 +44,7 @@ def small_cases() -> list[dict[str, Any]]:
 
 
 def written(path: Path, cases: list[dict[str, Any]] | None = None, **how: Any) -> Path:
-    run = synthetic.write_run(path, cases or small_cases(), **how)
-    (run / "campaign.yaml").write_text("schema: 1\n")
-    return run
+    return synthetic.write_run(path, cases or small_cases(), **how)
 
 
 def failing(record: dict[str, Any]) -> dict[str, Any]:

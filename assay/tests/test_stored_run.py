@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of schema 1 is planned, resumed and judged ready as the Assay that made it would."""
+"""A run of an early Assay is planned, resumed and judged ready as the Assay that made it would."""
 
 from pathlib import Path
 

@@ -22,7 +22,7 @@ from records.run.record import Status
 from reports.load.loading import Launches, Run, Series
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
-from reports.tests.synthetic import case
+from reports.tests.synthetic import case, register
 
 NAMES = ("a", "b", "c", "d")
 SIZES = tuple(8 * 2**step for step in range(13))
@@ -53,7 +53,6 @@ def plan(blocks: int, names: tuple[str, ...] = NAMES) -> Plan:
         cases=len(cases), skipped=0, launches=blocks * len(cases), node_hours=0.0, wall_s=0.0
     )
     return Plan(
-        schema=1,
         campaign="simulated",
         question="",
         site="simulated",
@@ -62,6 +61,8 @@ def plan(blocks: int, names: tuple[str, ...] = NAMES) -> Plan:
         environments=list(names),
         weights=WEIGHTS,
         totals=totals,
+        metrics=[*register().metrics.values()],
+        checks=[*register().checks.values()],
         cases=cases,
     )
 

@@ -10,12 +10,11 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from records.run.archive import ArchiveWriter, Packed, archive_name
 from records.run.belonging import CHECKSUM
-from records.run.chain import Chain, write_seal
+from records.run.chain import chain_of, write_seal
 from records.run.run_directory import RAW_SUFFIX, launch_stem
 from reports.tests.synthetic import ENVIRONMENTS, HPL_FIXED, case, write_run
 
@@ -25,17 +24,15 @@ PRINTED, TOGETHER = 2000, 500
 
 
 class _RecordMaker:
-    """Makes records of `write_run` into those of today: chained, raw output in archives."""
+    """Keeps the raw output of records of `write_run` in archives."""
 
     def __init__(self, directory: Path) -> None:
         self._directory, self._rng = directory, np.random.default_rng(1)
-        self._chain: Chain | None = None
         self._archive: ArchiveWriter | None = None
         self._waiting: list[Packed] = []
 
     def edit(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The record with its chain and its members."""
-        self._chain = self._chain or Chain.of(self._directory)
+        """The record with its members."""
         path = self._directory / "raw" / archive_name(record["block"])
         if self._archive is None or self._archive.path != path:
             self.close()
@@ -48,9 +45,7 @@ class _RecordMaker:
             artifacts[f"{kind}{CHECKSUM}"] = hashlib.sha256(text).hexdigest()
         if len(self._waiting) >= TOGETHER:
             self._append()
-        record |= {"schema": 2, "artifacts": artifacts, "chain": self._chain.head}
-        self._chain.follow([msgspec.json.encode(record)], [self._chain.head])
-        return record
+        return record | {"artifacts": artifacts}
 
     def _append(self) -> None:
         if self._archive is not None:
@@ -66,8 +61,7 @@ class _RecordMaker:
     def seal(self) -> None:
         """End the run."""
         self.close()
-        if self._chain is not None:
-            write_seal(self._directory, self._chain)
+        write_seal(self._directory, chain_of(self._directory))
 
 
 def make_run(directory: Path, launches: int) -> Path:
@@ -83,7 +77,6 @@ def make_run(directory: Path, launches: int) -> Path:
         )
     ]
     (directory / "raw").mkdir(parents=True, mode=0o700)
-    (directory / "campaign.yaml").write_text("schema: 1\n")
     maker = _RecordMaker(directory)
     write_run(directory, cases, blocks=BLOCKS, edit=maker.edit)
     maker.seal()

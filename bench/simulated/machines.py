@@ -189,14 +189,13 @@ def write_run(
         return record | {"nodes": machine.names, "metrics": metrics, "flags": [], "artifacts": {}}
 
     (directory / "raw").mkdir(parents=True)
-    (directory / "campaign.yaml").write_text("schema: 1\n")
     synthetic.write_run(
         directory, [_case(one, machine) for one in checks], blocks=blocks, edit=edit
     )
     stated = {"name": "virtual", "nodes": machine.nodes, **(SITE if site is None else site)}
     provenance = {"schema": 1, "run_id": directory.name, "site": stated}
     (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
-    return directory
+    return synthetic.chained(directory)
 
 
 def _case(check: str, machine: Machine) -> dict[str, Any]:

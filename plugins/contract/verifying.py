@@ -10,14 +10,8 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from assay.documents.acceptance_check import (
-    Check,
-    changed_files,
-    clipped,
-    differences,
-    signature_check,
-)
-from assay.documents.verify import run_checks
+from assay.documents.run_checks import Check, clipped, run_checks
+from assay.documents.verify import changed_files, differences, signature_check
 from checks.common.brought import checks_with
 from plugins.contract.documents import MACHINE, SUMS, contract_file, results_of
 from plugins.contract.forms import PERIOD, ContractFile
@@ -75,7 +69,7 @@ def _run(folder: ContractFolder, entry: LogEntry) -> Check:
     try:
         run = open_run(str(found_run(folder, entry.run)))
         reread = Rereader(run.plan(), run.provenance()).faults
-        found = run_checks(run.path, reread, accepted=True)
+        found = run_checks(run.path, reread)
     except AssayError as error:
         return Check(what, (str(error),))
     faults = [f"{one.what}: {fault}" for one in found for fault in one.faults]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a run's provenance is its context: software, machine, network and nodes, flat."""
+"""Context of a run, from its provenance: software, machine, network and nodes, flat."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a history holds, as the store gives it and the nightly judgement reads it."""
+"""Content of a history, as the store gives it and the nightly judgement reads it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Launches = dict[tuple[int, int], tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True)
 class SeriesKey:
-    """What one value a night is kept of: a metric at one point of one case. `at` in SI units.
+    """Key of a series, a value a night: a metric at one point of one case. `at` in SI units.
 
     `title` and `check_title` name metric and check to readers. The direction of an imported figure
     may be unknown; such a series is shown and not judged.
@@ -47,7 +47,7 @@ class SeriesKey:
 
     @property
     def is_of_a_node(self) -> bool:
-        """Whether it is of one node, and not of a pair."""
+        """Tell whether it is of one node, and not of a pair."""
         return NODE in self.at and PEER not in self.at
 
 
@@ -61,7 +61,7 @@ class NightValues:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """One run in a history. `context` is software and machine, flat: "host.kernel" -> "6.1".
+    """A run in a history. `context` is software and machine, flat: "host.kernel" -> "6.1".
 
     `statuses` counts launches by status; `failures` says what went wrong, one line each.
     `id` is 0 before the store has given one; `run_path` is where the run directory was. `kinds` is

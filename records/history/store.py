@@ -24,7 +24,7 @@ import msgspec
 from records.errors import AssayError, InfrastructureError
 from records.history import MOST_FINDS, USUAL_FINDS
 from records.history.model import Acceptance, Change, Missed, Night, NightValues, SeriesKey
-from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, upgrade
+from records.history.tables import APPLICATION_ID, OLDEST, SCHEMA, TABLES, upgrade
 from records.text.withheld import masked, without_secrets
 from records.values import ALLOWED, Count, odd_word
 
@@ -73,7 +73,7 @@ class Store:
                 self.database.executescript(TABLES)
             elif kind != APPLICATION_ID:
                 raise AssayError(f"{path}: is a database, but no history of Assay; give another")
-            elif 0 < version < SCHEMA:
+            elif OLDEST <= version < SCHEMA:
                 with self.transaction("opened") as database:
                     upgrade(database)
             elif version != SCHEMA:

@@ -4,9 +4,9 @@
 import sqlite3
 
 from records.history import USUAL_FINDS
-from records.metric import schema_1_register
 
-SCHEMA = 7
+#: The schema of today, and the earliest that can be upgraded to it.
+SCHEMA, OLDEST = 7, 2
 APPLICATION_ID = 0x41535359
 
 _MISSED = """
@@ -76,27 +76,17 @@ COMMIT;
 
 
 def upgrade(database: sqlite3.Connection) -> None:
-    """Make the tables of an earlier schema those of today; the caller begins the transaction.
+    """Make the tables of schema 2 or later those of today; the caller begins the transaction.
 
-    Schema 2 added `elsewhere`; schema 3 the titles, which are those of schema 1 until then; schema
-    4 the nights that could not run; schema 5 kinds of nodes, `finds` and `unexplained`; schema 6
-    what is imported; schema 7 which of it is a retry.
+    Schema 3 added the titles, which a series without gets from the next night; schema 4 the nights
+    that could not run; schema 5 kinds of nodes, `finds` and `unexplained`; schema 6 what is
+    imported; schema 7 which of it is a retry.
     """
     version: int = database.execute("PRAGMA user_version").fetchone()[0]
-    if version < 2:
-        database.execute("ALTER TABLE night ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0")
     if version < 3:
-        register = schema_1_register()
-        for column in ("title", "check_title"):
+        for column, name in (("title", "metric"), ("check_title", "check_name")):
             database.execute(f"ALTER TABLE series ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
-        names = database.execute("SELECT DISTINCT metric, check_name FROM series").fetchall()
-        database.executemany(
-            "UPDATE series SET title=?, check_title=? WHERE metric=? AND check_name=?",
-            [
-                (register.metric_title(metric), register.check_title(check), metric, check)
-                for metric, check in names
-            ],
-        )
+            database.execute(f"UPDATE series SET {column}=replace({name}, '_', ' ')")  # noqa: S608
     if version < 4:
         database.execute(_MISSED)
     if version < 5:

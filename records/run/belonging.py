@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a record belongs to the run in whose directory it is: its plan, its id, its place."""
+"""Check that a record belongs to the run in whose directory it is: its plan, its id, its place."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def checksum_of(artifacts: Mapping[str, str], kind: str) -> str:
 
 
 class Belonging:
-    """What records of a run agree with. `run_id` "": that of the first record."""
+    """Plan and run that records agree with. `run_id` "": that of the first record."""
 
     def __init__(self, plan: Plan, run_id: str = "") -> None:
         self.plan, self.run_id = plan, run_id
@@ -44,7 +44,7 @@ class Belonging:
         self._seen: set[tuple[str, int, int]] = set()
 
     def fault(self, record: Record) -> str | None:
-        """What of a whole record does not agree; records that were asked about before count."""
+        """Fault of a whole record; records that were asked about before count."""
         return next(self._faults(record), None)
 
     def _faults(self, record: Record) -> Iterator[str]:
@@ -74,7 +74,7 @@ class Belonging:
             points.add(point)
 
     def repeated(self, record: Record) -> str | None:
-        """That the same attempt was asked about before."""
+        """Fault of an attempt that was asked about before."""
         place = record.case_id, record.block, record.attempt
         if place in self._seen:
             return f"case {place[0]}, block {place[1]}, attempt {place[2]} is recorded twice"
@@ -112,7 +112,7 @@ class Belonging:
                     yield number, _other_params(case.id)
 
     def _place_faults(self, record: Record) -> Iterator[str]:
-        """What of a record's place in the run does not agree; its other members may be raw."""
+        """Faults of a record's place in the run; its other members may be raw."""
         self.run_id, case = self.run_id or record.run_id, self._cases.get(record.case_id)
         if record.run_id != self.run_id:
             yield (

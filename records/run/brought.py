@@ -70,7 +70,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     limit_s: ClassVar[float] = FOREIGN_LIMIT_S
 
     def told(self) -> str:
-        """What a plan says of it: the command as written, how it is built and started."""
+        """Words of a plan: the command as written, how it is built and started."""
         built = f", built by `{self.build}`" if self.build else ""
         started = "by the environment's launcher" if self.launch == "mpi" else "as one process"
         files = f" with {', '.join(one.name for one in self.files)}" if self.files else ""
@@ -121,7 +121,7 @@ class ReframeTest(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
         return self.time_limit_s or FOREIGN_LIMIT_S
 
     def told(self) -> str:
-        """What a plan says of it: foreign code, what it builds, what the site decides."""
+        """Words of a plan: foreign code, what it builds, what the site decides."""
         at = f" at commit {self.commit[:12]}" if self.commit else ""
         parts = [
             f"foreign code, class {self.cls} of {self.file}{at}, executed with your rights",

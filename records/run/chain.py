@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chain of a run's records, and the seal that says how long it was and where it ended.
 
-Each record carries the SHA-256 of the line before it, without its newline. The first one carries
-that of what the run began with: the files of BEGINNING, and the lines without a chain before it,
-which an Assay of record schema 1 wrote. `seal.json` is written whenever a driver ends; without it
-nobody could tell that records at the end are missing. The first record after blocks were added to
-the run (EXTENSIONS) carries the hash of that extension as well.
+Each record carries the SHA-256 of the line before it, without its newline; the first one carries
+that of what the run began with, and the first after an extension of the plan that of the extension
+as well. `seal.json` is written whenever a driver ends; without it nobody could tell that records at
+the end are missing.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,150 +21,106 @@ import msgspec
 from records.errors import AssayError
 from records.files import append_whole, write_whole
 from records.input_files import decoded, decoded_once, kind_at, read_whole, whole_lines
+from records.run.checksums import digest
 from records.values import Count
 
 SEAL = "seal.json"
-SCHEMA = 1
+#: Schema 2 has no `unchained`, which counted records of an earlier schema.
+SCHEMA, READABLE = 2, (1, 2)
 #: What a run begins with: its digests are the start of the chain.
 BEGINNING = ("plan.json", "provenance.json", "campaign.yaml")
 #: What was added to the plan, a line an extension with the number of records before it.
 EXTENSIONS = "extensions.jsonl"
 
-_Unset = msgspec.UnsetType
-
 
 class Seal(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a run when a driver ended: `head` is the hash that its records end with.
-    `began_with` are the SHA-256 of the files of BEGINNING, `unchained` counts records of schema
-    1."""
+    """The state of a run when a driver ended: `head` is the hash that its records end with,
+    `began_with` are the SHA-256 of the files of BEGINNING."""
 
     schema: int = SCHEMA
     records: Count
-    unchained: Count
     head: str
     began_with: dict[str, str]
 
 
 @dataclass
 class Chain:
-    """Follows the records of a run line by line; `due` is what the next one must carry.
-    `extensions`: what was added to the plan after so many records."""
+    """Follows the records of a run line by line: `head` is the hash that the `records` so far end
+    with. `extensions`: what was added to the plan after so many records."""
 
     began_with: dict[str, str]
-    seal: Seal | None = None
-    names: tuple[str, ...] = BEGINNING
-    extensions: dict[int, bytes] = field(default_factory=dict)
+    head: str
+    seal: Seal | None
+    extensions: dict[int, bytes]
     records: int = 0
-    unchained: int = 0
-    _last: str = ""
-    _before: Any = field(default_factory=hashlib.sha256)
 
     @classmethod
-    def of(cls, directory: Path, names: tuple[str, ...] = BEGINNING) -> Chain:
+    def of(cls, directory: Path, names: Sequence[str] = BEGINNING) -> Chain:
         """The chain of a directory that began with `names` before its first record. Raises
         AssayError for a damaged seal, and for files other than those it was made with."""
-        found = {
-            name: hashlib.sha256(read_whole(directory / name)).hexdigest()
-            for name in names
-            if kind_at(directory / name)
-        }
+        files = {name: directory / name for name in names}
+        began_with = {name: digest(path) for name, path in files.items() if kind_at(path)}
         seal = read_seal(directory)
-        began_with = seal.began_with if seal else found
-        for name in sorted(found.keys() | began_with.keys()):
-            if name not in names or name in found.keys() - began_with.keys():
-                what = "holds" if name in began_with else "lacks"
-                raise AssayError(
-                    f"{directory / SEAL}:1: `began_with` {what} {name!r}; it names what the run"
-                    f" began with: {', '.join(sorted(found))}"
-                )
-            if found.get(name) != began_with[name]:
+        for name in sorted(began_with.keys() | seal.began_with.keys()) if seal else ():
+            if seal and began_with.get(name) != seal.began_with.get(name):
                 raise AssayError(
                     f"{directory / name}:1: is not the file that the run began with ({SEAL}); put"
                     " that back"
                 )
+        # The last part stands where schema 1 had the digest of records without a chain.
+        parts = [*(began_with.get(name, "") for name in names), _sha256(b"")]
         path, extensions = directory / EXTENSIONS, dict[int, bytes]()
         decode = msgspec.json.Decoder(_Extended).decode
         for where, line in whole_lines(path) if kind_at(path) else ():
             extensions[decoded(decode, line, where, "an extension").records] = line
-        return cls(found, seal, names, extensions)
+        return cls(began_with, _sha256("\n".join(parts).encode()), seal, extensions)
 
     @property
     def due(self) -> str:
-        """What the next record must carry."""
+        """The hash that the next record must carry."""
         added = self.extensions.get(self.records)
-        if added is None:
-            return self.head
-        return hashlib.sha256(self.head.encode() + b"\n" + added).hexdigest()
+        return self.head if added is None else _sha256(self.head.encode() + b"\n" + added)
 
-    @property
-    def head(self) -> str:
-        """The hash that the records so far end with."""
-        if self._last:
-            return self._last
-        parts = [*(self.began_with.get(name, "") for name in self.names), self._before.hexdigest()]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-    def follow(self, lines: Sequence[bytes], carried: Sequence[str | _Unset]) -> str | None:
+    def follow(self, lines: Sequence[bytes], carried: Sequence[str]) -> str | None:
         """Take in lines without their newlines, and what each carries; gives the first fault. After
         a fault `records` counts the lines before it."""
-        if not self._last and {*carried} == {msgspec.UNSET} and self.seal is None:
-            self._before.update(b"\n".join([*lines, b""]))
-            self.records, self.unchained = self.records + len(lines), self.unchained + len(lines)
+        sealed, end = self.seal.records if self.seal else -1, self.records + len(lines)
+        hashes = [*map(_sha256, lines)]
+        plain = not any(self.records <= at <= end for at in (*self.extensions, sealed))
+        if plain and [*carried] == [self.head, *hashes[:-1]]:
+            self.head, self.records = hashes[-1], end
             return None
-        hashes = [hashlib.sha256(line).hexdigest() for line in lines]
-        sealed = self.seal.records - self.records if self.seal else 0
-        quick = bool(self._last) and not 0 < sealed <= len(lines)
-        quick &= not any(0 <= at - self.records < len(lines) for at in self.extensions)
-        if quick and list(carried) == [self._last, *hashes[:-1]]:
-            self.records, self._last = self.records + len(lines), hashes[-1]
-            return None
-        for line, found, value in zip(lines, hashes, carried, strict=True):
-            if isinstance(value, _Unset):
-                if self._last:
-                    return "carries no chain, but the record before it does; the line is foreign"
-                self.unchained += 1
-                self._before.update(line + b"\n")
-            elif value != self.due:
-                return self._fault()
-            else:
-                self._last = found
-            end = self.seal if self.seal and self.seal.records == self.records + 1 else None
-            if end and (self.head, self.unchained) != (end.head, end.unchained):
+        for own, value in zip(hashes, carried, strict=True):
+            if value != self.due:
+                told = (
+                    f"is broken: line {self.records} is not what was written"
+                    if self.records
+                    else f"does not begin here: {' or '.join(BEGINNING)} is not what the run began"
+                    " with"
+                )
+                return f"the chain {told}, or lines before this one are missing"
+            if self.seal and self.records + 1 == sealed and own != self.seal.head:
                 return f"is not the record with which the run was sealed ({SEAL})"
-            self.records += 1
+            self.head, self.records = own, self.records + 1
         return None
-
-    def _fault(self) -> str:
-        if self._last:
-            return (
-                f"the chain is broken: line {self.records} is not what was written, or lines"
-                " between the two are missing"
-            )
-        began = " or ".join(self.names)
-        before = f", or one of the {self.unchained} lines before it" if self.unchained else ""
-        return (
-            f"the chain does not begin here: {began}{before} is not what the run"
-            " began with, or lines before it are missing"
-        )
 
     def missing(self) -> str | None:
         """At the end of the file: that records are missing which were there when it was sealed, or
         when blocks were added."""
         if (most := max(self.extensions, default=0)) > self.records:
+            return f"{self.records} records; there were {most} when blocks were added"
+        if self.seal and self.records < self.seal.records:
             return (
-                f"{self.records} records; there were {most} when blocks were added ({EXTENSIONS})"
+                f"{self.records} records; the run was sealed with {self.seal.records} ({SEAL}):"
+                " lines at the end are missing"
             )
-        if self.seal is None or self.records >= self.seal.records:
-            odd = self.seal and not self.records and self.head != self.seal.head
-            return f"was not sealed without records ({SEAL})" if odd else None
-        return (
-            f"{self.records} records; the run was sealed with {self.seal.records} ({SEAL}):"
-            " lines at the end are missing"
-        )
+        if self.seal and not self.records and self.head != self.seal.head:
+            return f"was not sealed without records ({SEAL})"
+        return None
 
 
 def chain_of(
-    directory: Path, file: str = "records.jsonl", names: tuple[str, ...] = BEGINNING
+    directory: Path, file: str = "records.jsonl", names: Sequence[str] = BEGINNING
 ) -> Chain:
     """The chain of all records of a run directory, or of another `file` of a directory that began
     with `names`. Raises AssayError naming the line of a fault."""
@@ -197,8 +152,7 @@ def append_entry(path: Path, chain: Chain, entry: Any) -> None:
 
 def write_seal(directory: Path, chain: Chain) -> None:
     """Write the seal of a run. Raises OSError."""
-    counts = {"records": chain.records, "unchained": chain.unchained}
-    seal = Seal(**counts, head=chain.head, began_with=chain.began_with)
+    seal = Seal(records=chain.records, head=chain.head, began_with=chain.began_with)
     write_whole(directory / SEAL, msgspec.json.format(msgspec.json.encode(seal), indent=1) + b"\n")
 
 
@@ -208,15 +162,20 @@ def read_seal(directory: Path) -> Seal | None:
     if kind_at(path) is None:
         return None
     seal = decoded_once(msgspec.json.Decoder(Seal).decode, read_whole(path), str(path), "a seal")
-    if seal.schema != SCHEMA:
+    if seal.schema not in READABLE:
         raise AssayError(
-            f"{path}:1: is a seal of schema {seal.schema}; this Assay reads schema {SCHEMA}"
+            f"{path}:1: is a seal of schema {seal.schema}; this Assay reads"
+            f" schemas {' and '.join(map(str, READABLE))}"
         )
     return seal
 
 
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 class _Link(msgspec.Struct):
-    chain: str | _Unset = msgspec.UNSET
+    chain: str
 
 
 class _Extended(msgspec.Struct):

@@ -26,7 +26,7 @@ UNTIL = ("score", "checks")
 
 
 def in_turn(plan: Plan) -> Sequential:
-    """How a plan is judged; a fixed number of blocks is judged once, after the last."""
+    """Design by which a plan is judged; a fixed number of blocks is judged once, after the last."""
     return plan.sequential or Sequential(interims=[plan.blocks], until=[*UNTIL])
 
 

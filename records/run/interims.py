@@ -37,7 +37,7 @@ class Interim(msgspec.Struct, frozen=True, kw_only=True):
     ended: Ended | None
 
     def told(self, plan: Plan) -> list[str]:
-        """What it came to, in sentences."""
+        """Sentences of what it came to."""
         head = f"judged after block {self.block} of at most {plan.blocks}"
         if len(plan.environments) == 1:
             return [f"{head}: one environment, so that nothing is compared"]
@@ -54,7 +54,7 @@ class Interim(msgspec.Struct, frozen=True, kw_only=True):
         return [head, "limits.node_hours does not suffice for the next blocks; the run ends"]
 
     def going_told(self, plan: Plan) -> str:
-        """What goes on: "startup of mpich, lam; hpl of all"."""
+        """Checks that go on: "startup of mpich, lam; hpl of all"."""
         asked: dict[str, dict[str, None]] = {}
         for case in plan.cases:
             asked.setdefault(case.check, {})[case.environment] = None
@@ -88,7 +88,7 @@ def _going(plan: Plan, interim: Interim) -> dict[str, list[str]]:
 
 
 def has_ended(plan: Plan, interims: Sequence[Interim]) -> bool:
-    """Whether the last judgement was the last of all; a fixed design has none to come."""
+    """Tell whether the last judgement was the last of all; a fixed design has none to come."""
     if plan.sequential is None:
         return True
     last = interims[-1] if interims else None

@@ -19,14 +19,12 @@ from msgspec.structs import replace
 
 from records.errors import AssayError
 from records.input_files import decoded, line_with, refuse_twice
-from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
+from records.metric import CheckDescription, MetricDefinition, Register
 from records.run.brought import Brought
 from records.text.plain_text import plain, plain_data
 from records.values import ALLOWED, Count, Integer, Params, Scalar, odd_word
 
 SCHEMA = 2
-#: Schemas of plans that can be read.
-READABLE = (1, 2)
 #: Greatest number of passes over all cases.
 MOST_BLOCKS = 10_000
 #: Digits of a case's id: the usual ones, and those of cases that share these.
@@ -39,7 +37,7 @@ _canonical = json.JSONEncoder(
 
 
 def canonical_json(value: object) -> str:
-    """The one spelling of a JSON value: keys sorted, no blanks, UTF-8, no NaN."""
+    """Canonical spelling of a JSON value: keys sorted, no blanks, UTF-8, no NaN."""
     return _canonical(value)
 
 
@@ -72,7 +70,7 @@ def case_id(check: str, environment: str, params: Mapping[str, Any]) -> str:
 
 
 class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One case with its layout and estimated time; `skipped` says why it cannot run, or is None.
+    """A case with its layout and estimated time; `skipped` says why it cannot run, or is None.
 
     `estimate_s` is the time of a launch: the median of `measured` launches of the case; else, with
     `rough_s`, in proportion to another case of its check; else the shipped estimate, which is
@@ -105,12 +103,12 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def estimated_by(self) -> Literal["measured", "scaled", "rough"]:
-        """What `estimate_s` is made of."""
+        """Source of `estimate_s`."""
         return "measured" if self.measured else "rough" if self.rough_s is None else "scaled"
 
     @property
     def asked(self) -> str:
-        """What the case asks of its environment: the same as its like asks of each other one."""
+        """Digest of what the case asks of its environment, that of its like in each other one."""
         return self._digest("")
 
     @property
@@ -130,7 +128,7 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def has_its_id(self) -> bool:
-        """Whether its id is that of its check, environment, parameters and job."""
+        """Tell whether its id is that of its check, environment, parameters and job."""
         digest = self._digest(self.environment)
         return self.id in (f"{self.check}-{digest[:n]}" for n in (SHORT_DIGITS, LONG_DIGITS))
 
@@ -158,7 +156,7 @@ class Extension(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None
 
     def told(self) -> str:
-        """When which blocks were added, in words."""
+        """Sentence of when which blocks were added."""
         at = self.extended_at[:19].replace("T", " ")
         return f"extended after block {self.after} to at most {self.interims[-1]} ({at} UTC)"
 
@@ -196,7 +194,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run takes besides its launches, in seconds: `start_s` until the first one, `build_s`
+    """Times of a run besides its launches, in seconds: `start_s` until the first one, `build_s`
     for each of its `builds`, `between_s` between two launches; `at_once` of them run side by side.
     `runs` are the earlier runs of the site from which the times are learned, the newest first."""
 
@@ -209,9 +207,9 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """What a run does: the cases of every block, and what they were planned from.
+    """Cases of a run: those of every block, and what they were planned from.
 
-    `metrics` and `checks` define what the planned checks can report (schema 2); `checks_folders`
+    `metrics` and `checks` define what the planned checks can report; `checks_folders`
     are folders outside the tree that some of them came from, from which nothing is read; `brought`
     are those that the campaign itself defines.
     `absent` says why the site cannot give an environment that the campaign names, `left_out` which
@@ -247,9 +245,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def register(self) -> Register:
-        """The metrics and checks that the plan carries; those of schema 1 stand in the product."""
-        if self.schema == 1:
-            return schema_1_register()
+        """The metrics and checks that the plan carries."""
         return Register.of(self.metrics, self.checks)
 
     @cached_property
@@ -286,7 +282,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.judged_by.get("virtual" if virtual else "real")
 
     def brings(self) -> list[str]:
-        """What the campaign brings to be executed, a sentence a line."""
+        """Programs that the campaign brings to be executed, a sentence a line."""
         lines = []
         for name, one in self.brought.items():
             where = self._environments[name]
@@ -296,7 +292,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return lines
 
     def told(self) -> list[str]:
-        """What the plan leaves of its campaign and why, a sentence a line; empty: all of it."""
+        """Parts of the campaign that are left, and why, a sentence a line; empty: all of it."""
         lines = [f"not on site {self.site}: {name} ({why})" for name, why in self.absent.items()]
         lines += [f"left out: {text}" for text in self.left_out]
         if self.narrowed:
@@ -318,10 +314,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 refuse_twice(content, file, "a plan")
         except AssayError as error:
             raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
-        if plan.schema not in READABLE:
+        if plan.schema != SCHEMA:
             raise AssayError(
-                f"{file}:1: is a plan of schema {plan.schema}; this Assay reads"
-                f" schemas {', '.join(map(str, READABLE))}"
+                f"{file}:1: is a plan of schema {plan.schema}; this Assay reads schema {SCHEMA}"
             )
         for fault, *member in plan._faults():
             raise AssayError(f"{file}:{line_with(content, *member)}: {fault}")
@@ -333,7 +328,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(msgspec.convert(head, Plan), cases=cases)
 
     def _faults(self) -> Iterator[tuple[str, ...]]:
-        """What no plan of `assay run` has, with the members or words by which it is found."""
+        """Faults that no plan of `assay run` has, with the members or words that find them."""
         for name, count in Counter(case.id for case in self.cases).items():
             if count > 1:
                 yield f"{count} cases have the id {name!r}; ids must be unique", "cases", name

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from records.errors import AssayError
 from records.input_files import decoded_once, line_with, read_whole
 from records.site.limits import Nominal, nominal
 from records.site.node_facts import NodeFacts
-from records.text.plain_text import plain_data
-from records.text.withheld import WITHHELD, looks_secret, masked, secrets_of, shown, without_secrets
+from records.text.plain_text import plain, plain_data
+from records.text.withheld import WITHHELD, looks_secret, masked, secrets_of
 from records.values import ALLOWED, Count, Integer, Scalar, is_site, odd_word
 
 SCHEMA = 1
-_T = TypeVar("_T")
+#: Members that map names to values which people and sites chose.
+_BY_NAME = frozenset({"variables", "job_variables", "settings"})
 
 
 class Harness(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AsAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line named: the campaign, by path or name, and folders of checks."""
+    """Words of the command line: the campaign, by path or name, and folders of checks."""
 
     campaign: str | None = None
     checks: list[str] = []
@@ -128,7 +128,7 @@ class SpackPackage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpackBuild(msgspec.Struct, frozen=True, kw_only=True):
-    """What Spack built an environment from; `sources` is the digest of our C sources."""
+    """Packages that Spack built an environment from; `sources` is the digest of our C sources."""
 
     environment: str | None = None
     view: str | None = None
@@ -174,20 +174,6 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
         launch = (" ".join(self.launcher_options or ()), self.launcher_command or "")
         return secrets_of("\n".join([*(self.prepare or ()), *exports, *launch]))
 
-    def without_secrets(self) -> EnvironmentAsRun:
-        """The same with what looks like a secret withheld, also where a job printed it."""
-        found = replace(
-            self,
-            variables=without_secrets(self.variables),
-            job_variables=without_secrets(self.job_variables),
-            launcher_options=_each_shown(self.launcher_options),
-            launcher_command=self.launcher_command and shown("", self.launcher_command),
-            prepare=_each_shown(self.prepare),
-            compiles_with=self.compiles_with and shown("", self.compiles_with),
-            started_by=self.started_by and shown("", self.started_by),
-        )
-        return _masked(found, self.secrets())
-
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """All that was known when a run began. `variables`: those with which jobs begin and that affect
@@ -209,7 +195,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def devices(self) -> dict[str, str]:
-        """What carries the messages of each environment, as its library named it to a job."""
+        """Devices that carry the messages of environments, as their libraries named them."""
         return {name: one.device for name, one in self.environments.items() if one.device}
 
     def to_json(self) -> bytes:
@@ -217,17 +203,15 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.format(msgspec.json.encode(self), indent=1)
 
     def without_secrets(self) -> Provenance:
-        """The same with what looks like a token, a password or a key withheld, and without the
+        """Provenance with what looks like a token, a password or a key withheld, and without the
         folders above a checkout."""
-        environments = {name: one.without_secrets() for name, one in self.environments.items()}
-        found = replace(
-            self,
-            environments=environments,
-            site=replace(self.site, access=_each_shown(self.site.access)),
-            slurm=replace(self.slurm, settings=without_secrets(self.slurm.settings)),
-            variables=without_secrets(self.variables),
-        )
-        return _masked(found)
+        data = plain_data(msgspec.to_builtins(self))
+        for name, environment in self.environments.items():
+            secrets = environment.secrets()
+            data["environments"][plain(name)] = _withheld(
+                data["environments"][plain(name)], secrets
+            )
+        return msgspec.convert(_withheld(data), Provenance)
 
     def _faults(self) -> Iterator[tuple[str, ...]]:
         """Names that cannot become a path or an option, with the members by which they are."""
@@ -251,31 +235,23 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
                 yield f"`{part}` holds {odd!r}; {ALLOWED}", part, odd
 
 
-def _each_shown(texts: list[str] | None) -> list[str] | None:
-    """Words with those withheld that look like a secret, alone or after the option before them."""
-    if not texts:
-        return texts
-    before = ("", *(text if text.startswith("-") else "" for text in texts))
-    return [
-        WITHHELD
-        if looks_secret("", text)
-        or (not looks_secret("", option) and looks_secret("", f"{option} {text}"))
-        else text
-        for option, text in zip(before, texts, strict=False)
-    ]
-
-
-def _masked(value: _T, secrets: Collection[str] = ()) -> _T:
-    """The same with each text in it plain and masked."""
-
-    def of(data: Any) -> Any:
-        if isinstance(data, dict):
-            return {name: of(one) for name, one in data.items()}
-        if isinstance(data, list):
-            return [*map(of, data)]
-        return masked(data, secrets) if isinstance(data, str) else data
-
-    return msgspec.convert(of(plain_data(msgspec.to_builtins(value))), type(value))
+def _withheld(data: Any, secrets: Collection[str] = (), member: str = "") -> Any:
+    """Plain data with its secrets withheld: of members BY_NAME by the names of their values, of
+    lists by the option before, of any text by its words."""
+    if isinstance(data, dict):
+        return {
+            name: WITHHELD
+            if member in _BY_NAME and isinstance(value, str) and looks_secret(name, value)
+            else _withheld(value, secrets, name)
+            for name, value in data.items()
+        }
+    if isinstance(data, list):
+        options = (before if str(before).startswith("-") else "" for before in ("", *data))
+        return [
+            WITHHELD if option and looks_secret(option, str(value)) else _withheld(value, secrets)
+            for option, value in zip(options, data, strict=False)
+        ]
+    return masked(data, secrets) if isinstance(data, str) else data
 
 
 def read_provenance(path: Path) -> Provenance:

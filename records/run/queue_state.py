@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's current launch waits for, or that it runs: said by its session, kept for readers.
+"""State of a run's current launch, which waits or runs: said by its session, kept for readers.
 
 The file is in the run directory while a driver runs and a launch takes long enough to be asked
 for; it is no part of what a run is judged by.
@@ -28,7 +28,7 @@ _JOB = re.compile(r"[0-9][0-9_+.]{0,40}")
 
 
 class QueueState(msgspec.Struct, frozen=True, kw_only=True):
-    """One launch's job in Slurm's queue, or a build's (`launch` -1). Times are UTC. `waited_s`:
+    """Job of a launch in Slurm's queue, or a build's (`launch` -1). Times are UTC. `waited_s`:
     since the job was handed in; `expected_start`: Slurm's own estimate, if it has one."""
 
     state: State
@@ -41,11 +41,11 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waiting(self) -> bool:
-        """Whether the launch has not begun."""
+        """Tell whether the launch has not begun."""
         return self.state != "running"
 
     def fits(self) -> bool:
-        """Whether it is as a session makes it; it may come from anybody."""
+        """Tell whether it is as a session makes it; it may come from anybody."""
         return (
             (self.job_id is None or _JOB.fullmatch(self.job_id) is not None)
             and utc_seconds(self.since) is not None
@@ -68,7 +68,7 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurrentJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What `assay status` shows of the job that a driver is at; `what` it is for, in words."""
+    """Job that a driver is at, for `assay status`; `what` it is for, in words."""
 
     what: str
     queue: QueueState
@@ -88,7 +88,7 @@ def write_current(run: Path, current: CurrentJob | None) -> None:
 
 
 def read_current(run: Path) -> CurrentJob | None:
-    """What the run's driver is at, as far as it is known; None where nothing fit is kept."""
+    """Job that the run's driver is at, as far as it is known; None where nothing fit is kept."""
     try:
         current = msgspec.json.decode(read_whole(run / FILE), type=CurrentJob)
     except (AssayError, msgspec.MsgspecError, ValueError, RecursionError):

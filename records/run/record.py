@@ -2,7 +2,7 @@
 """The record: what one launch of a case gave, and the append-only file that keeps it.
 
 `records.jsonl` holds one JSON object a line, flushed to disk before the launch counts as done.
-Schema 2 added `chain` (records/run/chain.py).
+Each carries a link of a chain (records/run/chain.py).
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from records.run.mpi_profile import RankProfile
 from records.values import Count, Params
 
 SCHEMA = 2
-#: Schemas of records that can be read; those of schema 1 carry no chain.
-READABLE = (1, 2)
 #: What a link of the chain adds to a line at most.
 _CHAIN_BYTES = 100
 
@@ -45,7 +43,7 @@ class Neighbour(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What one launch of a case gave. Only `ok` records enter statistics.
+    """Outcome of one launch of a case. Only `ok` records enter statistics.
 
     `block` counts from 1; a case that cannot run on the site has one `skipped` record with block 0.
     `flags` are short words shown beside the numbers, e.g. "oversubscribed". `profile` is the MPI
@@ -80,7 +78,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     drawn_alone: bool | msgspec.UnsetType = msgspec.UNSET
     programs: dict[str, str | None] | msgspec.UnsetType = msgspec.UNSET
     submitted_at: str | msgspec.UnsetType = msgspec.UNSET
-    chain: str | msgspec.UnsetType = msgspec.UNSET
+    chain: str = ""
 
 
 _encoder = msgspec.json.Encoder()
@@ -175,7 +173,7 @@ class RecordWriter:
 
 
 def has_torn_tail(path: Path) -> bool:
-    """Whether the last line lacks its newline: the writer died inside it, it never counted."""
+    """Tell whether the last line lacks its newline: the writer died inside it, it never counted."""
     with opened(path) as file:
         if file.seek(0, os.SEEK_END) == 0:
             return False
@@ -206,12 +204,8 @@ def decode_line(decoder: msgspec.json.Decoder[_AnyRecord], line: bytes, where: s
     except AssayError:
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             schema = msgspec.json.decode(line, type=dict).get("schema", SCHEMA)
-        if schema in READABLE:
+        if schema == SCHEMA:
             raise
-    if schema not in READABLE:
-        allowed = " and ".join(map(str, READABLE))
-        raise AssayError(f"{where}: not a record: schema is {schema!r}; allowed: {allowed}.")
-    if (record.chain is msgspec.UNSET) != (schema == 1):
-        told = "carries a chain" if schema == 1 else "carries no chain"
-        raise AssayError(f"{where}: not a record: schema is {schema}, and it {told}")
+    if schema != SCHEMA:
+        raise AssayError(f"{where}: not a record: schema is {schema!r}; allowed: {SCHEMA}.")
     return record

@@ -87,10 +87,7 @@ def _decoded(
         if not text.isascii():
             text.decode()  # what stays raw is decoded nowhere else
         lines = decoder.decode_lines(text)
-        schemas = {*map(_SCHEMA, lines)}
-        unchained = [*map(_CHAIN, lines)].count(msgspec.UNSET)
-        right = schemas == {SCHEMA} and not unchained
-        if len(lines) == len(texts) and (right or (schemas == {1} and unchained == len(lines))):
+        if len(lines) == len(texts) and {*map(_SCHEMA, lines)} == {SCHEMA}:
             return lines
     except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
@@ -140,7 +137,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ledger:
-    """What the records of a run come to, without their numbers: read once, and then as they are
+    """Sum of the records of a run, without their numbers: read once, and then as they are
     added; the chain along which they lie. A run of 100,000 launches fits."""
 
     def __init__(self, directory: Path, plan: Plan, run_id: str) -> None:
@@ -177,7 +174,7 @@ class Ledger:
         self.entries.append(Entry.of(record, len(record.nodes), record.artifacts))
 
     def _metric_fault(self, line: Line) -> str | None:
-        """What of a line's values cannot be; points and samples are left to who reads them."""
+        """Fault of a line's values; points and samples are left to who reads them."""
         for one in line.metrics:
             low, high = self._bounds.get((one.name, one.unit), (1.0, 0.0))
             if not low <= one.value <= high:

@@ -74,6 +74,6 @@ def rerun_ids(plan: Plan, rerun: Plan) -> dict[str, str]:
 
 
 def _scan(case: PlannedCase) -> tuple[str, str, str]:
-    """What distinguishes a case from others, whichever pairs it measures."""
+    """Key that distinguishes a case from others, whichever pairs it measures."""
     params = {name: value for name, value in case.params.items() if name != ONLY}
     return case.check, case.environment, repr(sorted(params.items()))

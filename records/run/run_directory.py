@@ -34,7 +34,7 @@ RAW_SUFFIX = {"script": "sh", "stdout": "out", "stderr": "err"}
 
 
 def launch_stem(case_id: str, block: int, attempt: int) -> str:
-    """What the names of a launch's raw files begin with."""
+    """Begin of the names of a launch's raw files."""
     return f"{case_id}.b{block}.a{attempt}"
 
 
@@ -66,7 +66,7 @@ class RunDirectory:
         return list(read_records(self.records_file, belonging.fault)) if chained else []
 
     def ledger(self) -> Ledger:
-        """What the records so far come to; raises AssayError as `records` does."""
+        """Ledger of the records so far; raises AssayError as `records` does."""
         ledger = Ledger(self.path, self.plan(), self.provenance().run_id or "")
         ledger.catch_up()
         return ledger
@@ -111,7 +111,7 @@ class RunDirectory:
             ) from error
 
     def is_driven(self) -> bool:
-        """Whether a driver is at this run now."""
+        """Tell whether a driver is at this run now."""
         try:
             descriptor = os.open(self.path / ".lock", FILE)
         except OSError:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site and its nodes are: topology, facts, limits, pairs."""
+"""A site and its nodes: topology, facts, limits, pairs."""

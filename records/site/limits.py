@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What physics allows: on any machine, and by the nominal rates of a site.
+"""Bounds of physics: on any machine, and by the nominal rates of a site.
 
 A bound is taken on the safe side: a value beyond it cannot be, one within it proves nothing.
 """
@@ -143,5 +143,5 @@ def bound(
 
 
 def is_beyond(metric: MetricDefinition, value: float, limit: float) -> bool:
-    """Whether a value is better than its bound."""
+    """Tell whether a value is better than its bound."""
     return value > limit if metric.better == "higher" else value < limit

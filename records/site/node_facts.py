@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node says of itself: hardware, firmware, kernel, network adapters, file systems.
+"""Facts that a node tells of itself: hardware, firmware, kernel, network adapters, file systems.
 
 None is what the node does not tell an ordinary user.
 """
@@ -33,7 +33,7 @@ class Nic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """One node. `settings` are kernel settings by name; `file_systems` types by mount point."""
+    """Facts of a node. `settings` are the kernel's by name; `file_systems` types by mount point."""
 
     processor: str | None = None
     sockets: Count | None = None
@@ -68,7 +68,7 @@ def facts_by_value(nodes: Mapping[str, NodeFacts]) -> ByValue:
 
 
 def value_text(values: Mapping[str, list[str]]) -> str:
-    """The one value of all nodes, or each with its nodes: "a on c[1-3]; b on c4"."""
+    """Value that all nodes have, or each with its nodes: "a on c[1-3]; b on c4"."""
     if len(values) == 1:
         return next(iter(values))
     ordered = sorted(values.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -85,7 +85,7 @@ def kinds_of(nodes: Mapping[str, NodeFacts]) -> dict[str, str]:
 
 
 def differences(nodes: Mapping[str, NodeFacts]) -> list[str]:
-    """What is not alike on all nodes, a line a fact: "kernel: a on c[1-3]; b on c4"."""
+    """Facts that are not alike on all nodes, a line a fact: "kernel: a on c[1-3]; b on c4"."""
     facts = facts_by_value(nodes).items()
     return [f"{fact}: {value_text(values)}" for fact, values in facts if len(values) > 1]
 

@@ -36,17 +36,17 @@ def pairs_measured(nodes: int, rounds: int) -> int:
 
 
 def chance_link_missed(nodes: int, rounds: int) -> float:
-    """That a given pair is in none of the rounds: 1 − k/R."""
+    """Chance that a given pair is in none of the rounds: 1 − k/R."""
     return 1 - rounds_measured(nodes, rounds) / rounds_of_all(nodes)
 
 
 def chance_node_missed(nodes: int, rounds: int) -> float:
-    """That a given node has no partner in any of them: only of odd n, in a single round."""
+    """Chance that a given node has no partner in any of them: only of odd n, in a single round."""
     return 1 / nodes if nodes % 2 and rounds_measured(nodes, rounds) == 1 else 0.0
 
 
 def sample_told(nodes: int, params: Mapping[str, Any]) -> str | None:
-    """What a sample of rounds can miss, as a sentence; None where it is all or a list."""
+    """Sentence of what a sample of rounds can miss; None where it is all or a list."""
     asked = params.get("rounds", 0)
     if params.get("only") or not isinstance(asked, int) or not 0 < asked < rounds_of_all(nodes):
         return None

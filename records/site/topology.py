@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many hops lie between two nodes, by the topology that a site declares.
+"""Hops between two nodes, by the topology that a site declares.
 
 In a tree of switches a hop is a switch that a message passes: nodes of one switch are 1 hop apart.
 In a torus, which has its switches in its nodes, a hop is a link: neighbours are 1 hop apart, as T.
@@ -103,7 +103,7 @@ class TopologyDescription(BaseModel):
         return self
 
     def read(self, folder: Path) -> TopologyDescription:
-        """The same with the file that `slurm` names read; a relative path begins at `folder`."""
+        """Description with the file that `slurm` names read; a relative path begins at `folder`."""
         if self.slurm is None:
             return self
         path = folder / os.path.expandvars(self.slurm)
@@ -114,7 +114,7 @@ class TopologyDescription(BaseModel):
         return TopologyDescription(switches=switches_of(text, str(path)))
 
     def topology(self) -> Topology:
-        """What answers questions. Raises AssayError for a contradiction, naming switch or node."""
+        """Topology described so. Raises AssayError for a contradiction, naming switch or node."""
         if self.torus:
             nodes = _expand(self.nodes, "topology.nodes")
             return Torus(self.torus, nodes, frozenset(self.left_out))

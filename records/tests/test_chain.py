@@ -7,7 +7,7 @@ import pytest
 
 from records.errors import AssayError
 from records.run.chain import EXTENSIONS, SEAL, chain_of, read_seal
-from records.run.record import RecordWriter, read_records
+from records.run.record import RecordWriter
 from records.tests.made import record, written
 
 BEGUN_WITH = ("plan.json", "provenance.json", "campaign.yaml")
@@ -32,19 +32,13 @@ def halved(lines):
 
 def without_chain(lines):
     found = [json.loads(line) for line in lines]
-    return [json.dumps({**one, "schema": 1, "chain": None}).encode() + b"\n" for one in found]
-
-
-def first_of_schema_1(lines):
-    first = json.loads(lines[0])
-    del first["chain"]
-    return [json.dumps(first | {"schema": 1}).encode() + b"\n", *lines[1:]]
+    return [json.dumps({**one, "chain": ""}).encode() + b"\n" for one in found]
 
 
 def test_an_untouched_run_is_whole_and_sealed_and_one_that_goes_on(run):
     for records in (6, 7):
         chain, seal = chain_of(run), read_seal(run)
-        assert (chain.records, chain.unchained) == (records, 0)
+        assert chain.records == records
         assert (seal.records, seal.head) == (records, chain.head)
         written(run / "records.jsonl", record(7))
 
@@ -61,7 +55,6 @@ def test_an_untouched_run_is_whole_and_sealed_and_one_that_goes_on(run):
         (lambda lines: [], r"jsonl:0: 0 records; the run was sealed with 6"),
         (lambda lines: [*lines[:5], halved([b"", b"", lines[5]])[2]], r"jsonl:6: is not the reco"),
         (without_chain, r"jsonl:1: "),
-        (first_of_schema_1, r"jsonl:2: the chain does not begin here: .* lines before it"),
     ],
 )
 def test_every_change_is_found_at_its_line(run, change, told):
@@ -86,17 +79,6 @@ def test_nothing_is_added_to_a_broken_chain(run):
     with pytest.raises(AssayError, match="the chain is broken"):
         RecordWriter(run / "records.jsonl")
     assert (run / "records.jsonl").read_bytes() == before
-
-
-def test_a_run_of_schema_1_that_goes_on_is_chained_from_there(run):
-    (run / SEAL).unlink()
-    edit(run, lambda lines: [first_of_schema_1([line])[0] for line in lines])
-    written(run / "records.jsonl", record(7))
-    assert [one.schema for one in read_records(run / "records.jsonl")] == [1] * 6 + [2]
-    assert (chain_of(run).records, chain_of(run).unchained) == (7, 6)
-    edit(run, lambda lines: [lines[0].replace(b"1000000000.0", b"5e8"), *lines[1:]])
-    with pytest.raises(AssayError, match=r"jsonl:7: the chain does not begin here"):
-        chain_of(run)
 
 
 def test_a_damaged_seal_is_named(run):

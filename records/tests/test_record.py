@@ -20,7 +20,7 @@ from records.tests.made import plan_of, planned, record, written
 def test_records_come_back_as_they_were(tmp_path):
     given = [record(1), record(2, status="failed", reason="<&>\n")]
     found = list(read_records(written(tmp_path / "records.jsonl", *given)))
-    assert [msgspec.structs.replace(one, chain=msgspec.UNSET) for one in found] == given
+    assert [msgspec.structs.replace(one, chain="") for one in found] == given
 
 
 def test_the_latest_attempt_counts_of_equals_the_last():
@@ -33,7 +33,7 @@ def test_the_latest_attempt_counts_of_equals_the_last():
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (b'"schema":2', b'"schema":3', "schema is 3; allowed: 1 and 2"),
+        (b'"schema":2', b'"schema":3', "schema is 3; allowed: 2"),
         (b'"status":"ok"', b'"status":"lost","status":"ok"', "the member 'status' appears"),
         (b'"case_id"', b'"case"', ""),
     ],

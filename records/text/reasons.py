@@ -31,7 +31,7 @@ def _text(reason: str | None) -> str:
 
 
 def alike(reason: str | None) -> str:
-    """What reasons that say the same have in common."""
+    """Text that reasons which say the same have in common."""
     return _VARIES.sub("#", _text(reason))
 
 

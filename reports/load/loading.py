@@ -157,8 +157,7 @@ def load_run(directory: Path) -> Run:
         raise AssayError(f"{records_path}: {fault}")
     reader.settle()
     launches = reader.launches()
-    if chain.unchained < chain.records:  # else an Assay wrote them that kept less
-        warnings += raw_warnings(directory, plan, launches)
+    warnings += raw_warnings(directory, plan, launches)
     return Run(
         directory=directory,
         plan=plan,

@@ -16,8 +16,9 @@ import numpy as np
 
 from bench.simulated.machines import metric
 from records.criteria import Criteria
+from records.run.chain import chain_of, write_seal
 from records.run.plan import case_id
-from reports.tests.synthetic import a_record, case, write_plan
+from reports.tests.synthetic import a_record, case, write_plan, write_records
 from reports.verdicts.acceptance.dossier import Dossier, make_dossier
 
 DAY = date(2026, 11, 21)
@@ -70,15 +71,16 @@ def write_run(
     provenance = {"schema": 1, "run_id": directory.name, "site": site}
     (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
     made = _Machine(nodes, slow_node or {}, slow_link or {}, noise)
-    with (directory / "records.jsonl").open("wb") as file:
-        for block in range(1, blocks + 1):
-            for item in cases:
-                metrics = _metrics(item["check"], made, rng)
-                if only:
-                    metrics = [m for m in metrics if ":".join(m["at"].values()) in only]
-                told = {"metrics": metrics, "artifacts": _raw(directory, item["id"], block)}
-                line = a_record(directory.name, item, block, nodes=[*nodes], **told)
-                file.write(msgspec.json.encode(line) + b"\n")
+    records = []
+    for block in range(1, blocks + 1):
+        for item in cases:
+            metrics = _metrics(item["check"], made, rng)
+            if only:
+                metrics = [m for m in metrics if ":".join(m["at"].values()) in only]
+            told = {"metrics": metrics, "artifacts": _raw(directory, item["id"], block)}
+            records.append(a_record(directory.name, item, block, nodes=[*nodes], **told))
+    write_records(directory, records)
+    write_seal(directory, chain_of(directory))
     return directory
 
 

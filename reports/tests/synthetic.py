@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from records.metric import schema_1_register
+from records.metric import CheckDescription, MetricDefinition, Register
+from records.run.chain import BEGINNING, SEAL, Chain, chain_of, write_seal
 from records.run.plan import LONG_DIGITS, canonical_json, case_digest
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
@@ -25,6 +28,22 @@ SPEED = {"mpich": 1.0, "openmpi": 1.035, "lam": 0.93, "lam-lamd": 0.55}
 HPL_FIXED = {"nb": 128, "pmap": "row", "threshold": 16.0, "pfact": "right", "depth": 1}
 
 Edit = Callable[[dict[str, Any]], dict[str, Any] | None]
+
+
+@cache
+def definitions() -> dict[str, Any]:
+    """Metrics and checks that the plans of these runs carry."""
+    text = Path(__file__).with_name("register.json").read_bytes()
+    found: dict[str, Any] = msgspec.json.decode(text)
+    return found
+
+
+@cache
+def register() -> Register:
+    """The register of these metrics and checks."""
+    found = definitions()
+    metrics = msgspec.convert(found["metrics"], list[MetricDefinition])
+    return Register.of(metrics, msgspec.convert(found["checks"], list[CheckDescription]))
 
 
 def case_id(check: str, environment: str, params: dict[str, Any]) -> str:
@@ -81,19 +100,55 @@ def write_run(
     seed: int = 1,
     edit: Edit | None = None,
     slower: float = 1.0,
+    plan: str | None = None,
 ) -> Path:
-    """Write a run directory; `edit` may change a record or drop it (None)."""
+    """Write a run directory; `edit` may change a record or drop it (None); `plan` is the text of
+    plan.json, if that is not made of the cases."""
     cases = quick_cases() if cases is None else cases
-    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "raw").mkdir(parents=True, exist_ok=True)
+    (directory / "campaign.yaml").write_text("schema: 1\n")
     write_plan(directory, cases, blocks, seed)
+    if plan is not None:
+        (directory / "plan.json").write_text(plan)
     _write_provenance(directory, sorted({item["environment"] for item in cases}), seed)
     rng = np.random.default_rng(seed)
-    with (directory / "records.jsonl").open("wb") as file:
-        for record in _records(directory.name, cases, blocks, rng, slower):
-            kept = edit(record) if edit else record
-            if kept is not None:
-                file.write(msgspec.json.encode(kept) + b"\n")
+    made = _records(directory.name, cases, blocks, rng, slower)
+    write_records(directory, (kept for one in made if (kept := edit(one) if edit else one)))
     return directory
+
+
+def write_records(directory: Path, records: Iterable[dict[str, Any]]) -> None:
+    """Write records with their chain, and the raw files that are named after their launch."""
+    chain = Chain.of(directory)
+    with (directory / "records.jsonl").open("wb") as file:
+        for record in records:
+            line = msgspec.json.encode(record | {"chain": chain.due})
+            chain.follow([line], [chain.due])
+            file.write(line + b"\n")
+            stem = f"raw/{record['case_id']}.b{record['block']}.a{record['attempt']}"
+            for kind, suffix, text in (("stdout", "out", stem), ("stderr", "err", "")):
+                name = f"{stem}.{suffix}"
+                if record["artifacts"].get(kind) == name and not (directory / name).exists():
+                    (directory / name).write_text(text)
+
+
+def chained(run: Path) -> Path:
+    """Chain the lines of a run's records anew, and seal it again if it was."""
+    sealed, file = (run / SEAL).exists(), run / "records.jsonl"
+    (run / SEAL).unlink(missing_ok=True)
+    chain, lines = Chain.of(run), []
+    *whole, torn = file.read_bytes().split(b"\n")
+    for line in whole:
+        link = b'"chain":"%s"' % chain.due.encode()
+        text, links = re.subn(rb'"chain": ?"[^"]*"', link, line, count=1)
+        if not links and line.endswith(b"}"):
+            text = line[:-1] + b"," + link + b"}"
+        chain.follow([text], [chain.due])
+        lines.append(text)
+    file.write_bytes(b"\n".join([*lines, torn]))
+    if sealed:
+        write_seal(run, chain_of(run))
+    return run
 
 
 def analysed(directory: Path, cases: list[dict[str, Any]] | None = None, **how: Any) -> Analysis:
@@ -102,8 +157,10 @@ def analysed(directory: Path, cases: list[dict[str, Any]] | None = None, **how: 
 
 
 def changed(file: Path, **keys: Any) -> None:
-    """Give the JSON object in a file other values of these keys."""
+    """Give the JSON object in a file other values of these keys; the run's chain follows."""
     file.write_bytes(msgspec.json.encode(msgspec.json.decode(file.read_bytes()) | keys))
+    if file.name in BEGINNING and file.with_name("records.jsonl").exists():
+        chained(file.parent)
 
 
 def with_records(run: Path, edit: Edit) -> Path:
@@ -116,7 +173,7 @@ def rewrite(run: Path, change: Callable[[list[dict[str, Any]]], Iterable[dict[st
     """Write the records of a run again as `change` gives them."""
     file = run / "records.jsonl"
     found = change([msgspec.json.decode(line) for line in file.read_bytes().splitlines()])
-    file.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in found))
+    write_records(run, found)
 
 
 def write_plan(
@@ -126,7 +183,7 @@ def write_plan(
     running = sum(item["skipped"] is None for item in cases)
     sums = {"cases": len(cases), "skipped": len(cases) - running, "launches": blocks * running}
     plan = {
-        "schema": 1,
+        "schema": 2,
         "campaign": campaign,
         "question": "Which MPI library should this cluster use, and what does LAM's daemon cost?",
         "site": "virtual",
@@ -138,6 +195,7 @@ def write_plan(
         "criteria": [],
         # As if every launch took 3 s.
         "totals": sums | {"node_hours": blocks * running / 600, "wall_s": blocks * running * 3.0},
+        **definitions(),
         "cases": cases,
     }
     (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
@@ -194,10 +252,10 @@ def _records(
 
 
 def a_record(run_id: str, item: dict[str, Any], block: int, **members: Any) -> dict[str, Any]:
-    """A record of schema 1 of a launch on two nodes, or of a case that did not run (block 0)."""
+    """A record of a launch on two nodes, or of a case that did not run (block 0)."""
     stem, ran = f"raw/{item['id']}.b{block}.a1", block > 0
     return {
-        "schema": 1,
+        "schema": 2,
         "run_id": run_id,
         "case_id": item["id"],
         **{name: item[name] for name in ("check", "environment", "params", "ranks")},
@@ -226,7 +284,7 @@ def a_record(run_id: str, item: dict[str, Any], block: int, **members: Any) -> d
 
 def metric(name: str, value: float, **at: str | int) -> dict[str, Any]:
     """A registered metric as a record has it."""
-    known = schema_1_register().metrics[name]
+    known = register().metrics[name]
     made = {"name": name, "unit": known.unit, "better": known.better, "value": float(value)}
     return made | ({"at": at} if at else {})
 

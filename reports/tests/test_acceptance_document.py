@@ -20,7 +20,6 @@ from assay.documents.verify import verify
 from records.errors import AssayError
 from records.run.chain import SEAL
 from records.run.checksums import SIGNATURE, digest, sign, sums_text
-from records.run.record import SCHEMA, RecordWriter, read_records
 from reports.render import html, terminal
 from reports.render.junit import junit
 from reports.render.pdf import find_browser
@@ -28,7 +27,7 @@ from reports.verdicts.acceptance.forms import AcceptanceForm
 from reports.verdicts.acceptance.result import acceptance_result
 
 from . import acceptance_runs as runs
-from .synthetic import changed, rewrite, with_records
+from .synthetic import chained, changed, rewrite, with_records
 
 needs_keys = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None, reason="no ssh-keygen: apt-get install openssh-client"
@@ -165,7 +164,8 @@ def test_a_document_of_another_assay_is_judged_again_and_says_so(accepted, dossi
     notes = {check.what: check.note for check in found}
     other = f"made with {HERE}; this is Assay 9.9.9"
     assert notes["verdicts from the records"] == f"{other}: sentences are not compared"
-    assert notes["document.html against the records"] == f"{other}: its checksum alone is compared"
+    made_again = "document.html and the lists beside it, made again from the records"
+    assert notes[made_again] == f"{other}: of document.html its checksum alone is compared"
     put(PAGE, (accepted / PAGE).read_text().replace(dossier.seal, "0" * 64))(accepted)
     bare = "document.html does not bear the seal of acceptance.json"
     assert bare in faults(accepted, made_with="Assay 9.9.9")
@@ -312,6 +312,7 @@ def _record_better(run):
         return record
 
     with_records(run, better)
+    chained(run)
 
 
 def _raw(run):
@@ -353,8 +354,8 @@ def _half(run):
         ),
         (put(MACHINE, "{}"), "cannot be read"),
         (removed(f"acceptance/{store.SUMS}"), "SHA256SUMS is missing"),
-        (put("provenance.json", "{}"), "provenance.json was changed"),
-        (replaced(AGAIN, b'"job_id":"41"', b'"job_id":"7"'), "0002/records.jsonl was changed"),
+        (put("provenance.json", "{}"), "provenance.json:1: is not the file that the run began"),
+        (replaced(AGAIN, b'"job_id":"41"', b'"job_id":"7"'), "0002/records.jsonl:2: the chain is"),
     ],
 )
 def test_tampering_is_found(accepted, tamper, told):
@@ -374,29 +375,10 @@ def test_a_changed_copy_of_the_document_and_a_stray_file_are_found(accepted, tmp
     assert told == ["evil.html is not listed", f"{stray} is none of the run's documents"]
 
 
-def test_records_without_a_chain_are_unproven_until_a_document_covers_them(accepted, tmp_path):
-    run = runs.write_run(tmp_path / RUN)
-    (found,) = (check for check in checked(run) if check.unproven)
-    assert "15 without chain: an Assay of record schema 1 wrote them" in found.note
-    assert not any(check.unproven for check in checked(accepted))
-    assert faults(run) == []
-    _raw(run)
-    assert len(faults(run)) == 1
-    shutil.rmtree(run / "raw")
-    _half(run)
-    assert "8 of 15 planned launches have no record: records are missing" in faults(run)[0]
-
-
 @pytest.fixture
 def sealed(tmp_path):
-    """A run as an Assay of today leaves it: chained and sealed, not judged."""
-    run = runs.write_run(tmp_path / RUN)
-    kept = list(read_records(run / RECORDS))
-    removed(RECORDS)(run)
-    with RecordWriter(run / RECORDS) as writer:
-        for record in kept:
-            writer.append(msgspec.structs.replace(record, schema=SCHEMA))
-    return run
+    """A run that is chained and sealed, and not judged."""
+    return runs.write_run(tmp_path / RUN)
 
 
 def test_a_sealed_run_is_verified_and_its_head_is_in_the_document(sealed, monkeypatch):
@@ -416,9 +398,10 @@ def test_a_sealed_run_is_verified_and_its_head_is_in_the_document(sealed, monkey
     ("tamper", "told"),
     [
         (removed(SEAL), "seal.json is missing"),
-        (_sealed(began_with={}), "seal.json:1: `began_with` lacks 'campaign.yaml'"),
+        (_sealed(began_with={}), "campaign.yaml:1: is not the file that the run began with"),
         (_sealed(schema=77), "is a seal of schema 77"),
-        (_sealed(unchained=3), "not the record with which the run was sealed"),
+        (_sealed(head="0" * 64), "not the record with which the run was sealed"),
+        (_half, "7 records; the run was sealed with 15"),
         (
             lambda run: (run / RECORDS).open("ab").write(b'{"half'),
             "jsonl:16: the last line is torn",

@@ -77,9 +77,7 @@ def a_run(
             record |= {"status": "failed", "metrics": [], "reason": "slurmstepd: error: " * 12}
         return record
 
-    run = write_run(folder, cases, blocks=blocks, slower=slower, edit=edit)
-    (run / "campaign.yaml").write_text("schema: 1\n")
-    return run
+    return write_run(folder, cases, blocks=blocks, slower=slower, edit=edit)
 
 
 def an_acceptance(folder: Path, nodes: Sequence[str]) -> Path:

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from bench.simulated.campaigns import POINTS, simulated_run
-from records.metric import MetricDefinition, schema_1_register
+from records.metric import MetricDefinition
 from records.run.plan import Plan
 from reports.analysis.failures import FailureRate
 from reports.analysis.run import Analysis, analyse
@@ -21,7 +21,16 @@ from reports.show.raw_links import RawLinks
 from reports.show.tables import Table
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
-from reports.tests.synthetic import HPL_FIXED, analysed, case, changed, metric, write_run
+from reports.tests.synthetic import (
+    HPL_FIXED,
+    analysed,
+    case,
+    chained,
+    changed,
+    metric,
+    register,
+    write_run,
+)
 from reports.verdicts.choice.answer import answer_of
 from reports.verdicts.choice.leaders import crossovers
 from reports.verdicts.choice.pictures import BOUNDS_WIDTH, score_picture
@@ -251,15 +260,15 @@ def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
         return record
 
     run = write_run(tmp_path / "run", cases(("mpich", "lam")), blocks=9, edit=edit)
-    file, former = run / "plan.json", schema_1_register()
+    file, former = run / "plan.json", register()
     startup = replace(former.checks["startup"], deciding="whole_start", beside=("all_heard",))
     plan = replace(
         Plan.from_json(file.read_bytes()),
-        schema=2,
         metrics=[*former.metrics.values(), whole],
         checks=[startup, former.checks["hpl"]],
     )
     file.write_text(plan.to_json())
+    chained(run)
     analysis = analyse(load_run(run))
     assert {cell.metric for cell in analysis.comparisons.overall} == {"rate", "whole_start"}
     score = score_of(analysis)

@@ -39,7 +39,6 @@ def run(tmp_path: Path) -> Path:
         return record
 
     write_run(run, CASES, blocks=2, edit=archived)
-    (run / "raw").mkdir()
     for block, packed in members.items():
         writer = ArchiveWriter(run / "raw" / archive_name(block), lambda _: True)
         writer.append(packed)

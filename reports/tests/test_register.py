@@ -16,7 +16,7 @@ from records.history.reading import read_history
 from records.history.store import Store
 from reports.load.loading import load_run
 from reports.render import html
-from reports.tests.synthetic import case, changed, write_run
+from reports.tests.synthetic import case, chained, changed, write_run
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
@@ -88,6 +88,7 @@ def test_a_metric_of_another_unit_does_not_enter_a_series(run: Path, tmp_path: P
         for name in ("records.jsonl", "provenance.json"):
             text = (run / name).read_text().replace("quanta/s", "s")
             (run / name).write_text(text.replace('"run"', '"other"'))
+        chained(run)
         night, values = read_night(run)
         with pytest.raises(AssayError, match=r"holds wobble of case pendulum-.* in quanta/s"):
             store.add(night, values)

@@ -15,6 +15,7 @@ from reports.verdicts.acceptance.reruns import LEAST_GOOD
 from reports.verdicts.acceptance.values import gather
 
 from . import acceptance_runs as runs
+from .synthetic import chained
 from .test_pair_samples import CRITERIA, DAY, NODES
 
 pytestmark = pytest.mark.numerical
@@ -75,5 +76,6 @@ def test_a_wrong_answer_of_some_pairs_counts_as_one_of_their_case(tmp_path):
     wrong = text.replace('"status":"ok","reason":null', '"status":"wrong","reason":"bytes"', 1)
     assert wrong != text
     (again / "records.jsonl").write_text(wrong)
+    chained(again)
     answers = judged(run, again).criteria[0]
     assert (answers.kind, answers.verdict) == ("answers", "FAIL")

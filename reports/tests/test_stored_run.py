@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of schema 1 means today what it meant to the Assay that made it."""
+"""A run of an early Assay means today what it meant to the Assay that made it."""
 
 from __future__ import annotations
 

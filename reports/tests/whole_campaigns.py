@@ -49,9 +49,8 @@ def write_campaign(directory: Path, name: str, *, blocks: int, seed: int = 1) ->
         return record
 
     cases = [msgspec.to_builtins(case) for case in plan.cases]
-    write_run(directory, cases, blocks=blocks, seed=seed, edit=measured)
-    (directory / "plan.json").write_text(plan.to_json())
-    return directory
+    text = plan.to_json()
+    return write_run(directory, cases, blocks=blocks, seed=seed, edit=measured, plan=text)
 
 
 def _asked(

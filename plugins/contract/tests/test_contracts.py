@@ -23,6 +23,8 @@ from records.errors import AssayError
 from records.run.checksums import signer
 from reports.tests import acceptance_runs as runs
 
+pytestmark = pytest.mark.usefixtures("believed")
+
 CONTRACT = """\
 schema: 1
 name: mine

@@ -193,9 +193,7 @@ def collective_run(folder):
         metric("collective_time", 1e-5 + 2e-8 * m, operation="broadcast", message_bytes=m)
         for m in (4, 65536)
     ]
-    run = write_run(folder, cases, blocks=3, edit=lambda record: record | {"metrics": metrics})
-    (run / "campaign.yaml").write_text("schema: 1\n")
-    return run
+    return write_run(folder, cases, blocks=3, edit=lambda record: record | {"metrics": metrics})
 
 
 def test_a_figure_held_at_32_nodes_takes_the_nearest_that_a_run_has(run):

@@ -59,9 +59,7 @@ def a_run(folder: Path, lam: float = 1.05, blocks: int = 7, slow: tuple[int, ...
         record["flags"] = []
         return record
 
-    run = write_run(folder, cases, blocks=blocks, edit=known)
-    (run / "campaign.yaml").write_text("schema: 1\n")
-    return run
+    return write_run(folder, cases, blocks=blocks, edit=known)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from assay.cli import main
-from assay.tests.test_machine_forms import with_campaign
 from plugins.predict.tests.scaling_machine import machine_run
 
 Capture = pytest.CaptureFixture[str]
@@ -16,7 +15,7 @@ Told = Callable[..., Any]
 
 
 def test_the_form_of_a_prediction(told: Told, capsys: Capture) -> None:
-    words = f"predict {with_campaign(machine_run(Path('results/quick/machine'), (1, 2, 4)))}"
+    words = f"predict {machine_run(Path('results/quick/machine'), (1, 2, 4))}"
     further = "--nodes 64 --leave-out 4 --pictures pictures"
     found = told(f"{words} {further}")
     assert (found["held_out"], len(found["pictures"])) == (2, 2)

@@ -46,10 +46,11 @@ from plugins.vetting.tests.test_vet_faults import write_reference
 from records.forms import as_bytes
 from records.site.node_facts import NodeFacts
 from reports.tests import acceptance_runs
+from reports.tests.synthetic import chained
 from virtual_cluster.host import tries
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
-pytestmark = pytest.mark.usefixtures("vets_alone")
+pytestmark = pytest.mark.usefixtures("vets_alone", "believed")
 
 
 def vet(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -128,6 +129,7 @@ def accepted_run(folder: Path, compiler: str) -> Path:
     known["nodes"] = {f"n{i}": msgspec.to_builtins(facts) for i in range(1, 5)}
     known["environments"] = {"mpich": {"compiler_version": compiler}}
     (run / "provenance.json").write_text(json.dumps(known))
+    chained(run)
     (folder / "mine.yaml").write_text(CRITERIA)
     return run
 
@@ -170,6 +172,7 @@ def test_figures_of_an_accepted_run_are_a_reference_where_they_are_measured_alik
     if compiler == "disturbed gcc":
         records = run / "records.jsonl"
         records.write_text(records.read_text().replace('"flags":[]', '"flags":["disturbed"]'))
+        chained(run)
     main(["accept", str(run), "--criteria", "mine.yaml"])
     assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 0
     told = vetting_of(vet(tmp_path / "v", "--steps", "memory", "--json").stdout)

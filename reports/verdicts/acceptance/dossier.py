@@ -65,7 +65,7 @@ def make_dossier(
         run_id=run.run_id,
         reruns=[part.run_id for part in reruns],
         records=[
-            ChainPart.filled(part.chain, run_id=part.run_id, without_chain=part.chain.unchained)
+            ChainPart.filled(part.chain, run_id=part.run_id, without_chain=0)
             for part in (run, *reruns)
         ],
         criteria_file=CriteriaPart(criteria.name, _sha256(criteria_text.encode())),
