@@ -411,11 +411,11 @@ def test_a_launch_can_measure_what_fits_into_it(check, metric, size, ranks, valu
     assert found == pytest.approx(values)
 
 
-#: Keys whose value is a sentence, a command, a date of this judgement, or the version of a form.
+#: Keys whose value is a sentence, a command, or a date of this judgement.
 WORDS = {
     *("answer", "summary", "sentence", "sentences", "text", "note", "title", "statement", "facts"),
     *("made_with", "judged_on", "what", "warnings", "because", "details", "unknown", "command"),
-    *("label", "proposals", "schema"),
+    *("label", "proposals"),
 }
 #: By file of `values.tar.xz`, which has what a command printed: the command, its exit status. To
 #: renew a file after an intended change, write what the command prints in its place.

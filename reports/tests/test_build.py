@@ -14,7 +14,7 @@ from assay.documents.report import build_report
 from records.errors import AssayError
 from reports.render import markdown
 from reports.render.frames import CSV_COLUMNS
-from reports.tests.synthetic import HPL_FIXED, case, changed, quick_cases, write_run
+from reports.tests.synthetic import HPL_FIXED, case, chained, changed, quick_cases, write_run
 from reports.verdicts.choice.launches import MOST_REASONS
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
@@ -202,7 +202,7 @@ def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
         "variables": {HOSTILE: HOSTILE},
     }
     (run / "provenance.json").write_text(json.dumps(provenance))
-    build_report(run)
+    build_report(chained(run))
     html = (run / "report/index.html").read_text()
     page = Page(html)
     assert html.count("<script>") == html.count("</script>") == 1

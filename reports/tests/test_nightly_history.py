@@ -208,7 +208,7 @@ def test_few_nights_are_said_to_be_few(folder, capsys):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"schema":1', '"schema":9', "schema is 9"),
+        ('"schema":2', '"schema":9', "schema is 9"),
         ('"metrics":', "\n", "not a record"),
         ('"value":', '"value":NaN,"x":', "not a"),
         ('"value":', '"value":-', "cannot be measured"),
@@ -268,7 +268,7 @@ def test_killed_while_adding_leaves_whole_nights_only(folder):
         "    if not left: os.kill(os.getpid(), signal.SIGKILL)\n"
         "    left.pop(); return real(self, *whose)\n"
         "store.Store.series_id = dying\n"
-        f"main(['history', 'add', {str(path)!r}])\n"
+        f"main(['nightly', 'add', {str(path)!r}])\n"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9
     with sqlite3.connect("results/history.sqlite") as database:
