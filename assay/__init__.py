@@ -26,7 +26,7 @@ def known_files(shipped: Path, name: str, pattern: str) -> list[Path]:
 
 
 def setup_command(name: str) -> str:
-    """How a script of `setup` is called: by make in a clone, else by its path."""
+    """Command that calls a script of `setup`: by make in a clone, else by its path."""
     return f"make {name}" if IS_CLONE else str(ROOT / "setup" / f"{name}.sh")
 
 

@@ -38,7 +38,7 @@ def run_command(
     pause: Pause = time.sleep,
     cwd: Path | None = Path("/"),
 ) -> Answer:
-    """What a command prints with this environment and standard input.
+    """Run a command with this environment and standard input; gives what it prints.
 
     It has neither the caller's terminal nor its standard input. Its status is 127 where there is no
     such program. Raises InfrastructureError, naming it as `called`, when it does not end in
@@ -77,7 +77,7 @@ def run_command(
 
 
 def _texts(process: subprocess.Popen[bytes], limit_s: float, pause: Pause) -> tuple[bytes, bytes]:
-    """What the process prints until it ends. Raises TimeoutExpired when it does not in time."""
+    """Output of the process until it ends. Raises TimeoutExpired when it does not in time."""
     until = time.monotonic() + limit_s
     while True:
         left_s = max(0.0, until - time.monotonic())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Assay needs of a machine: found or missing, with the command that installs it.
+"""Requirements of Assay on a machine: found or missing, with the command that installs each.
 
 The programs of a virtual cluster are in `setup/packages.txt`, each after the package that has it.
 Those of a package with "?" are optional, and not mentioned where the release of Debian has none.
@@ -37,11 +37,11 @@ _LATENCY_REMEDY = (
 
 
 class Requirement(Part):
-    """One thing that is needed."""
+    """Requirement on a machine, found or missing."""
 
-    what: Annotated[str, key("What it is.")]
-    found: Annotated[bool, key("Whether it is there.")]
-    seen: Annotated[str, key("What was seen of it.")]
+    what: Annotated[str, key("Name of the requirement.")]
+    found: Annotated[bool, key("True if it is there.")]
+    seen: Annotated[str, key("Evidence that was seen of it.")]
     remedy: Annotated[str, key("The command that fixes it.")]
     needed: Annotated[
         bool, key("False: only some use needs it, and its absence fails nothing.")
@@ -55,7 +55,7 @@ class DoctorForm(Form, kw_only=True):
 
 
 def site_machine() -> Iterator[Requirement]:
-    """What this machine needs at any site."""
+    """Requirements on this machine at any site."""
     version = ".".join(map(str, sys.version_info[:3]))
     right = sys.version_info >= _LEAST_PYTHON
     yield Requirement("Python", right, version, "make setup PYTHON=… with Python 3.11 or later")
@@ -64,7 +64,7 @@ def site_machine() -> Iterator[Requirement]:
 
 
 def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
-    """What this machine needs to host a virtual cluster, besides that."""
+    """Requirements on this machine to host a virtual cluster, besides those at any site."""
     for line in PACKAGES.read_text().splitlines():
         name, *programs = line.partition("#")[0].split() or [""]
         package, in_every_release = name.rstrip("?"), not name.endswith("?")

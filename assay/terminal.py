@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print: no text of a program moves the cursor or hides what is there, and lines
-for people fit."""
+"""Output of commands: no text of a program moves the cursor or hides what is there, and lines for
+people fit."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ class Criterion(Selection):
     kind: str
 
     id: Name = key("Short name of the criterion; a waiver refers to it.")
-    title: str = key("What must hold, in plain words.", min_length=1, max_length=200)
+    title: str = key("Condition that must hold, in plain words.", min_length=1, max_length=200)
     environment: Name | None = key("Only this environment; without it, each.", default=None)
     source: str = key("Where the limit comes from.", default="", max_length=500)
     weight: float = key(
-        "What it counts in a contract's score, the weighted geometric mean of value over limit.",
+        "Weight in a contract's score, the weighted geometric mean of value over limit.",
         "1",
         1,
         ge=0,
@@ -53,7 +53,7 @@ class UnitCriterion(Criterion):
     at_most: float | None = key("Greatest value that passes.", "unit", None)
     unit: str = key("Unit of the limit: the registered SI unit of the metric.")
     promise: float | None = key(
-        "What was promised; the vendor's risk is that of a machine just there. Default: assumed a"
+        "Value promised; the vendor's risk is that of a machine just there. Default: assumed a"
         " tenth better than the limit.",
         "unit",
         None,
@@ -88,7 +88,7 @@ class RatioCriterion(Criterion):
     at_least: float | None = key("Least ratio that passes.", "1", None, gt=0)
     at_most: float | None = key("Greatest ratio that passes.", "1", None, gt=0)
     promise: float | None = key(
-        "What was promised; the vendor's risk is that of a machine just there. Default: assumed a"
+        "Value promised; the vendor's risk is that of a machine just there. Default: assumed a"
         " tenth better than the limit.",
         "1",
         None,
@@ -118,7 +118,7 @@ class LinksCriterion(Criterion):
     """All links are alike: every pair of nodes against the best pair, or the good ones' median."""
 
     kind: Literal["links"] = key("links: every pair of nodes against the other pairs.")
-    of: Literal["best", "median"] = key("What a pair is compared with.", default="median")
+    of: Literal["best", "median"] = key("Value that a pair is compared with.", default="median")
     at_least: float | None = key("Least share that passes, e.g. 0.93.", "1", None, gt=0, le=1)
     at_most: float | None = key("Greatest multiple that passes, e.g. 2.1.", "1", None, ge=1)
 
@@ -134,7 +134,7 @@ class EfficiencyCriterion(Criterion):
     reference: Selection | None = key("Per-node rate of the measured peak.", default=None)
     at_least: float = key("Least efficiency that passes.", "1", gt=0, le=1)
     promise: float | None = key(
-        "What was promised; the vendor's risk is that of a machine just there. Default: assumed a"
+        "Value promised; the vendor's risk is that of a machine just there. Default: assumed a"
         " tenth better than the limit.",
         "1",
         None,
@@ -142,7 +142,7 @@ class EfficiencyCriterion(Criterion):
         le=1,
     )
     required: bool = key(
-        "Whether it stays open where the site declares no nominal rate; else it is left out there,"
+        "True if it stays open where the site declares no nominal rate; else it is left out there,"
         " and named.",
         default=True,
     )
@@ -155,7 +155,7 @@ class SuccessCriterion(Criterion):
     metric: Literal["answers"] = key("Always answers.", default="answers")
     at_least: float = key("Least share that passes.", "1", gt=0, lt=1)
     promise: float | None = key(
-        "What was promised. Default: assumed a fifth of the failures.", "1", None, gt=0, lt=1
+        "Share promised. Default: assumed a fifth of the failures.", "1", None, gt=0, lt=1
     )
 
 
@@ -234,13 +234,13 @@ class Criteria(Section):
     schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
     name: Name = key("Short name of this set of criteria.")
     title: str = key("Title of the document.", min_length=1, max_length=200)
-    contract: str = key("Which contract or order it belongs to.", default="", max_length=500)
+    contract: str = key("Contract or order that it belongs to.", default="", max_length=500)
     parties: list[Party] = key(
         "Who signs the document.", default=[Party(role="Buyer"), Party(role="Vendor")]
     )
     confidence: float = key("Confidence of each one-sided bound.", "1", 0.95, ge=0.8, le=0.999)
     confidence_of: Literal["judgement", "all"] = key(
-        "What the confidence is of: each judgement by itself, or the first one and all re-runs"
+        "Scope of the confidence: each judgement by itself, or the first one and all re-runs"
         " together.",
         default="judgement",
     )
@@ -262,12 +262,12 @@ class Criteria(Section):
         ge=0,
     )
     unproven: Literal["refuse", "accept"] = key(
-        "Whether launches without evidence from inside the ranks count; where they do not, what"
-        " rests on them is INCONCLUSIVE.",
+        "Treatment of launches without evidence from inside the ranks; where they do not count,"
+        " what rests on them is INCONCLUSIVE.",
         default="refuse",
     )
-    criteria: Annotated[list[AnyCriterion], Field(min_length=1)] = key("What must hold.")
-    waivers: list[Waiver] = key("What is accepted all the same.", default=[])
+    criteria: Annotated[list[AnyCriterion], Field(min_length=1)] = key("Criteria that must hold.")
+    waivers: list[Waiver] = key("Failed criteria that are accepted all the same.", default=[])
 
     def with_mixes_of(self, blocks: int) -> Criteria:
         """These criteria where so many blocks are one mix (0: none): a re-run is of whole ones."""

@@ -33,8 +33,8 @@ class Command:
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """What a plugin adds. Folders `checks/`, `sections/` and `campaigns/` beside its `plugin.py`
-    are found by their names.
+    """Commands, forms, schemas and hooks that a plugin adds. Folders `checks/`, `sections/` and
+    `campaigns/` beside its `plugin.py` are found by their names.
 
     `forms`: machine forms by the name that `assay schema` takes. `schemas`: functions that give the
     JSON Schema of what people write. `hooks`: functions by the name of the place in the core that
@@ -78,7 +78,7 @@ def _installed() -> list[str]:
 
 
 def hooks(name: str) -> list[Any]:
-    """What plugins hang on a place of the core, imported, in the order of plugins."""
+    """Hooks of plugins on a place of the core, imported, in the order of plugins."""
     return [loaded(plugin.hooks[name]) for plugin in plugins().values() if name in plugin.hooks]
 
 

@@ -27,7 +27,7 @@ class NodePart(Part):
 
     name: Annotated[str, key("Its name.")]
     state: Annotated[str, key("Slurm's state of it.")]
-    power: Annotated[bool, key("Whether it has power.")]
+    power: Annotated[bool, key("True if it has power.")]
     cores: Annotated[list[int], key("The machine's cores that it has.")]
     address: Annotated[str, key("Its address.")]
 
@@ -52,11 +52,11 @@ class ClusterForm(Form, kw_only=True):
     memory_bytes_per_node: Annotated[int, key("Memory of a node.")]
     network: Annotated[str, key("The kind of its links.")]
     network_bits_per_s: Annotated[int | None, key("Rate of a link; null: unlimited.")]
-    network_burst_bytes: Annotated[int, key("What a link passes at once after a pause.")]
+    network_burst_bytes: Annotated[int, key("Bytes that a link passes at once after a pause.")]
     switches: Annotated[dict[str, dict[str, str]], key("Nodes and switches below each switch.")]
     tree: Annotated[str, key("The switches, as --switches of `assay cluster up` takes them.")]
     isolated: Annotated[bool, key("False: nodes share processes and IPC of the machine.")]
-    awake: Annotated[str, key("How cores are kept awake while a job runs.")]
+    awake: Annotated[str, key("Way in which cores are kept awake while a job runs.")]
     state_dir: Annotated[str, key("Its folder.")]
     work_dir: Annotated[str, key("Where jobs are staged.")]
     home_dir: Annotated[str, key("The home of their user, as this machine sees it.")]

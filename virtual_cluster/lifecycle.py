@@ -24,7 +24,7 @@ def silent(_: str) -> None:
 
 
 class Additions:
-    """What a cluster has besides: nothing, unless setup/foreign_cluster makes it."""
+    """Files and daemons that a cluster has besides: none, unless setup/foreign_cluster makes it."""
 
     def prepare(self, state: State) -> None:
         """Write further files, before there is any process."""
@@ -122,13 +122,13 @@ def state_of(name: str) -> State:
 
 
 def dead_parts(state: State) -> list[str]:
-    """What does not run: munged, slurmctld, nodes by name."""
+    """Parts that do not run: munged, slurmctld, nodes by name."""
     parts = ["munged", "slurmctld", *state.spec.node_names()]
     return [part for part in parts if not state.runs(part)]
 
 
 def describe_ended(parts: list[str]) -> str:
-    """What has ended, in words."""
+    """Text of what has ended."""
     daemons_ended = [part for part in parts if part in ("munged", "slurmctld")]
     nodes = [part for part in parts if part not in daemons_ended]
     words = [f"its {part} has ended" for part in daemons_ended]

@@ -36,7 +36,7 @@ class Process:
     space: int = 0
 
     def alive(self) -> bool:
-        """Whether this very process is running; a zombie is not."""
+        """Tell if this very process is running; a zombie is not."""
         return start_ticks(self.pid) == self.start_ticks
 
     def is_left(self) -> bool:

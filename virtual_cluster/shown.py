@@ -71,7 +71,7 @@ def _show(state: State, path: str, place: str) -> None:
 
 
 def _is_hidden(path: Path, paths: Iterable[Path]) -> bool:
-    """Whether hosts do not see a folder, nor by another one of these."""
+    """True if hosts do not see a folder, nor by another one of these."""
     return not any(path.is_relative_to(seen) for seen in _SEEN) and not any(
         above in paths for above in path.parents
     )

@@ -16,7 +16,7 @@ _TAKES_JOBS = ("idle", "mixed", "allocated", "completing")
 
 
 def ask(state: State, *argv: str, check: bool = True) -> str:
-    """What a Slurm command prints; InfrastructureError if it fails (and `check`)."""
+    """Output of a Slurm command; InfrastructureError if it fails (and `check`)."""
     enter = [*namespaces.enter(state, "login"), *namespaces.to_user(state)]
     return run([*enter, *argv], check=check).stdout
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a cluster: its folders, its state file and the lock on it."""
+"""State that is kept of a cluster: its folders, its state file and the lock on it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def folders(cluster: str) -> Folders:
 
 @dataclass
 class State:
-    """One cluster: its specification, what follows from it, and its processes by name.
+    """State of a cluster: its specification, what follows from it, and its processes by name.
 
     `phase` is "starting" until everything answers, then "up".
     """

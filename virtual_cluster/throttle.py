@@ -74,7 +74,7 @@ class Throttled:
 
 
 def _is_spared(pid: int) -> bool:
-    """Whether a process is Slurm's, the node's first one, only for idle cores, or has entered the
+    """True if a process is Slurm's, the node's first one, only for idle cores, or has entered the
     node from outside: `nsenter` stops with what it has started, and nobody lets it go on."""
     try:
         if os.sched_getscheduler(pid) == os.SCHED_IDLE:
@@ -91,7 +91,7 @@ def _is_spared(pid: int) -> bool:
 
 
 def _place(pid: int) -> tuple[bool, int]:
-    """Whether a process is the first one of its namespace, and its parent; 0 is outside."""
+    """True if a process is the first one of its namespace, and its parent; 0 is outside."""
     status = Path(f"/proc/{pid}/status").read_text()
     parent = re.search(r"^PPid:\t(\d+)$", status, re.MULTILINE)
     is_first = re.search(r"^NSpid:.*\t1$", status, re.MULTILINE) is not None

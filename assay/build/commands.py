@@ -125,7 +125,7 @@ class SpackCommands:
         lines, begun, doing = list[str](), time.monotonic(), "Spack"
 
         def told() -> str:
-            """How far the build is that Spack says nothing of, by its own log."""
+            """Progress of the build that Spack says nothing of, by its own log."""
             logs = [path for one in _BUILD_LOGS for path in self.spack.home.glob(one)]
             last = list[str]()
             for path in sorted(logs, key=lambda path: path.stat().st_mtime)[-1:]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One build at a time in a Spack home, and none while a run uses what is there.
+"""Lock of a Spack home: one build at a time, and none while a run uses what is there.
 
 The lock ends with the process that holds it, however that ends.
 """

@@ -56,7 +56,7 @@ class ListedCampaign(Part):
     """A campaign."""
 
     name: Annotated[str, key("Its name.")]
-    question: Annotated[str, key("What it asks.")]
+    question: Annotated[str, key("Question that it asks.")]
     environments: Annotated[list[str], key("Environments that it names.")]
     checks: Annotated[list[str], key("Checks that it runs.")]
     file: Annotated[str, key("Its file.")]
@@ -177,7 +177,7 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 
 def _more_blocks(arguments: argparse.Namespace) -> MoreBlocks | None:
-    """What is added to the run that is resumed. Raises AssayError for options that narrow it."""
+    """Blocks added to the run that is resumed. Raises AssayError for options that narrow it."""
     if not arguments.resume:
         if arguments.until:
             raise AssayError(
@@ -197,7 +197,7 @@ def _more_blocks(arguments: argparse.Namespace) -> MoreBlocks | None:
 
 
 def narrowing_of(arguments: argparse.Namespace) -> Narrowing:
-    """What the options of `add_narrowing` say."""
+    """Narrowing that the options of `add_narrowing` ask for."""
     checks = tuple(name for names in arguments.checks or () for name in names)
     return Narrowing(
         arguments.environments, checks, arguments.nodes, arguments.blocks, arguments.scale

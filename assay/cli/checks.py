@@ -34,7 +34,7 @@ class CheckPart(Part):
 
     name: Annotated[str, key("Its name.")]
     title: Annotated[str, key("Its title.")]
-    measures: Annotated[str, key("What it measures, in a phrase.")]
+    measures: Annotated[str, key("Quantity that it measures, in a phrase.")]
     program: Annotated[str, key("Whose program it runs.")]
     needs: Annotated[list[str], key("Features that an environment must have.")]
     folder: Annotated[str, key("Its path.")]
@@ -50,11 +50,11 @@ class ParameterPart(Part):
     """A parameter of a check."""
 
     name: Annotated[str, key("Its name.")]
-    meaning: Annotated[str, key("What it means.")]
+    meaning: Annotated[str, key("Meaning of the parameter.")]
     unit: Annotated[str, key("Its unit.")]
-    required: Annotated[bool, key("Whether it must be given.")]
-    default: Annotated[Any, key("What holds where it is not given.")]
-    allowed: Annotated[str, key("What it may be.")]
+    required: Annotated[bool, key("True if it must be given.")]
+    default: Annotated[Any, key("Value that holds where it is not given.")]
+    allowed: Annotated[str, key("Values that it may have.")]
 
 
 class MetricPart(Part):
@@ -62,24 +62,25 @@ class MetricPart(Part):
 
     name: Annotated[str, key("Its name.")]
     unit: Annotated[str, key("Its SI unit.")]
-    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
-    definition: Annotated[str, key("What it is.")]
+    better: Annotated[Literal["higher", "lower"], key("Direction that is better.")]
+    definition: Annotated[str, key("Definition of the metric.")]
 
 
 class CheckForm(CheckPart, kw_only=True):
     """`assay checks NAME`: all of one check."""
 
     schema: Annotated[int, key("The version of this form.")] = 1
-    purpose: Annotated[str, key("What it is for.")]
+    purpose: Annotated[str, key("Purpose of the check.")]
     compared_by: Annotated[Any, key("The metric by which environments are compared.")]
     parameters: Annotated[list[ParameterPart], key("Its parameters.")]
     follows_the_site: Annotated[
         dict[str, str | None], key("Keys of a campaign file for sizes that follow the site.")
     ]
     metrics: Annotated[list[MetricPart], key("Its metrics.")]
-    points: Annotated[list[str], key("What tells the values of one launch from each other.")]
+    points: Annotated[list[str], key("Keys that tell the values of one launch from each other.")]
     layout: Annotated[
-        dict[str, str | None], key("How ranks, memory and time follow from the parameters.")
+        dict[str, str | None],
+        key("Rules by which ranks, memory and time follow from the parameters."),
     ]
     example: Annotated[str, key("An entry of a campaign file.")]
 
@@ -174,7 +175,7 @@ def explanation(check: CheckDefinition[Any]) -> CheckForm:
 
 
 def _page(check: CheckForm) -> str:
-    """What a check can be asked and gives, for a terminal."""
+    """Parameters and metrics of a check, for a terminal."""
     lines = [f"program  {check.program}, in {check.folder}"]
     lines += [f"needs    {', '.join(check.needs)}", "", "parameters"]
     for one in sorted(check.parameters, key=lambda one: not one.required):

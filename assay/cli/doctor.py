@@ -45,7 +45,7 @@ def tell(
 
 
 def _summary(found: Sequence[Requirement], optional: str) -> str:
-    """One line: what is missing, and the command to run first."""
+    """Line with what is missing, and the command to run first."""
     gone = [one for one in found if not one.found]
     if not gone:
         return "all there"

@@ -32,7 +32,7 @@ from reports.verdicts.choice.forms import ReportForm, report_form
 class RunForm(Form, kw_only=True):
     """`assay run`: how the run ended, and what it says."""
 
-    status: Annotated[StatusForm, key("How far the run is.")]
+    status: Annotated[StatusForm, key("Progress of the run.")]
     report: Annotated[ReportForm | None, key("The answer and the report; null: none was written.")]
     exit_status: Annotated[
         int, key("0: every launch ended well; 1: some did not, or some are missing.")

@@ -27,10 +27,10 @@ from reports.notation.labels import case_names
 class RawFilePart(Part):
     """A raw file of a launch."""
 
-    kind: Annotated[Literal["script", "stdout", "stderr"], key("What it is.")]
+    kind: Annotated[Literal["script", "stdout", "stderr"], key("Kind of the file.")]
     path: Annotated[str, key("Its path below the run directory; raw/b1.zip/NAME is in an archive.")]
     sha256: Annotated[str, key("Its SHA-256, as its record has it; it was proven.")]
-    text: Annotated[str, key("What it holds; a mark replaces what is no UTF-8.")]
+    text: Annotated[str, key("Text of the file; a mark replaces what is no UTF-8.")]
 
 
 class RawForm(Form, kw_only=True):
@@ -40,7 +40,9 @@ class RawForm(Form, kw_only=True):
     case_id: Annotated[str, key("The case.")]
     block: Annotated[int, key("The block.")]
     attempt: Annotated[int, key("The attempt.")]
-    status: Annotated[Literal["ok", "failed", "wrong", "lost", "skipped"], key("How it ended.")]
+    status: Annotated[
+        Literal["ok", "failed", "wrong", "lost", "skipped"], key("Status with which it ended.")
+    ]
     files: Annotated[list[RawFilePart], key("Its files.")]
 
 

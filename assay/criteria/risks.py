@@ -51,14 +51,15 @@ class Risk(Part):
     """Counts of how machines of one kind came out, judged by the criteria."""
 
     machine: Annotated[str, key("The kind of machine.")]
-    good: Annotated[bool, key("Whether it should pass.")]
+    good: Annotated[bool, key("True if it should pass.")]
     cv: Annotated[float, key("The coefficient of variation of its launches.")]
-    passed: Annotated[int, key("How many passed.")]
-    failed: Annotated[int, key("How many failed.")]
+    passed: Annotated[int, key("Number of machines that passed.")]
+    failed: Annotated[int, key("Number of machines that failed.")]
     reruns: Annotated[float, key("Re-runs, on average.")]
-    of: Annotated[int, key("How many were simulated.")]
+    of: Annotated[int, key("Number of machines that were simulated.")]
     undecided: Annotated[
-        list[str], key("What left the others open: each criterion, how often, and what it lacks.")
+        list[str],
+        key("Causes that left the others open: each criterion, how often, and what it lacks."),
     ]
 
 

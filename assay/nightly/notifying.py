@@ -102,7 +102,7 @@ def failure_notice(title: str, error: Exception | str, where: str) -> Notice:
 
 
 def notices_of(checked: Checked, failure: AssayError | None = None) -> Iterator[Notice]:
-    """What is reported of a judged night: regressions found that night, recoveries, silent series.
+    """Notices of a judged night: regressions found that night, recoveries, silent series.
 
     `failure`: why suspicious cases could not be run again.
     """

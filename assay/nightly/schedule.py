@@ -58,7 +58,7 @@ class Schedule:
     prologue: str = ""
 
     def texts(self, kind: Kind) -> dict[str, str]:
-        """What would be written: file or table → text.
+        """Texts that would be written: file or table → text.
 
         Raises AssayError for a folder or word that a line of these files cannot hold.
         """
@@ -160,7 +160,7 @@ def surroundings_of(site: SiteDescription) -> tuple[tuple[str, ...], str]:
 
 
 def _variables(site: SiteDescription) -> list[tuple[str, str]]:
-    """Those of this shell that the description names, and the way to Slurm's commands."""
+    """Variables of this shell that the description names, and the way to Slurm's commands."""
     slurms = {name: os.environ[name] for name in _SLURMS if name in os.environ}
     found = sorted({**named_variables(site), **slurms, **libraries_of_python()}.items())
     sbatch = shutil.which("sbatch")

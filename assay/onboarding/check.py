@@ -25,9 +25,9 @@ _FLEETING = ("waited_s", "nodes", "failed_starts", "way", "faults")
 class SiteChangePart(Part):
     """A difference to the last proof of a site."""
 
-    what: Annotated[str, key("What it is.")]
-    before: Annotated[str | None, key("What it was; null: it was not there.")]
-    now: Annotated[str | None, key("What it is now; null: it is gone.")]
+    what: Annotated[str, key("Name of the fact that differs.")]
+    before: Annotated[str | None, key("Former value; null: it was not there.")]
+    now: Annotated[str | None, key("Present value; null: it is gone.")]
 
     @property
     def text(self) -> str:
@@ -39,8 +39,8 @@ class SiteCheckForm(Form, kw_only=True):
     """`assay site check`: a site proven again."""
 
     site: Annotated[str, key("The site.")]
-    faults: Annotated[list[str], key("What is not proven now.")]
-    changes: Annotated[list[SiteChangePart], key("What changed since the last proof.")]
+    faults: Annotated[list[str], key("Reasons why something is not proven now.")]
+    changes: Annotated[list[SiteChangePart], key("Changes since the last proof.")]
     proof: Annotated[
         dict[str, Any] | None,
         key("The proof, as in proof.json next to site.yaml; null: no job could run."),

@@ -66,8 +66,8 @@ class SiteInitForm(Form, kw_only=True):
     site: Annotated[str, key("Its name.")]
     file: Annotated[str, key("The file written.")]
     description: Annotated[dict[str, Any], key("Its content.")]
-    left_out: Annotated[Any, key("What was found and left out, with the reason.")]
-    proof: Annotated[dict[str, Any], key("What jobs proved.")]
+    left_out: Annotated[Any, key("Environments found and left out, with the reason.")]
+    proof: Annotated[dict[str, Any], key("Proof of the site by jobs.")]
 
 
 def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:

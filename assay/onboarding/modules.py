@@ -40,7 +40,7 @@ class Loaded:
 
     @property
     def conflicts(self) -> bool:
-        """Whether the module excludes one that is loaded."""
+        """True if the module excludes one that is loaded."""
         return _CONFLICT.search(self.why) is not None
 
 
@@ -73,7 +73,7 @@ def load(system: str, modules: Sequence[str], script: str) -> Loaded:
 
 
 def _reason(said: str) -> str:
-    """What the module system says of a module that it does not load, on one line."""
+    """Reason that the module system gives for a module that it does not load, on one line."""
     text = _ADVICE.split(_LOADING_FAILED.split(said)[0])[0]
     text = re.sub(r"Lmod has detected the following error:|^Loading \S+$", "", text, flags=re.M)
     return re.sub(r"\s+", " ", text).strip() or "the module system gives no reason"

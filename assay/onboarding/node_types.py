@@ -32,7 +32,7 @@ class NodeType:
 
     @property
     def in_service(self) -> int:
-        """How many of its nodes take jobs."""
+        """Number of its nodes that take jobs."""
         return sum(node.in_service for node in self.nodes)
 
     @property

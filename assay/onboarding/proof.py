@@ -52,7 +52,7 @@ class EnvironmentProof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartitionProof(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of nodes: facts of those that a job met, and its environments."""
+    """Proof of a kind of nodes: facts of those that a job met, and its environments."""
 
     nodes: dict[str, NodeFacts] = {}
     environments: dict[str, EnvironmentProof] = {}
@@ -68,14 +68,14 @@ class PartitionProof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """What jobs proved of a site, by partition."""
+    """Facts and environments of a site that jobs proved, by partition."""
 
     work_dir: str
     partitions: dict[str, PartitionProof]
 
     @property
     def faults(self) -> list[str]:
-        """What is not proven."""
+        """Reasons why environments are not proven, each with its partition and environment."""
         return [
             f"{key}, {name}: {fault}"
             for key, partition in self.partitions.items()

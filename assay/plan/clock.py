@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one clock: how long a planned run takes, and how long one that has begun takes still."""
+"""Single clock: how long a planned run takes, and how long one that has begun takes still."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left of a campaign: what a command line asks for, and the environments of the site."""
+"""Part of a campaign that a command line and the environments of the site leave."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from records.errors import AssayError
 
 @dataclass(frozen=True)
 class Narrowing:
-    """What a command line leaves of a campaign; where nothing is said, all of it. `nodes` is the
-    greatest number that a launch may use."""
+    """Part of a campaign that a command line leaves; where nothing is said, all of it. `nodes` is
+    the greatest number that a launch may use."""
 
     environments: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Narrowing:
     scale: Scale | None = None
 
     def as_plain(self) -> dict[str, list[str] | int]:
-        """What is said, by option, as a plan keeps it."""
+        """Values that are said, by option, as a plan keeps them."""
         said: dict[str, list[str] | int] = {
             "environments": list(self.environments),
             "checks": list(self.checks),
@@ -118,8 +118,8 @@ def entries_left_out(campaign: Campaign, there: Campaign) -> list[str]:
 
 @dataclass(frozen=True)
 class MoreBlocks:
-    """How many blocks a command line adds to a run; `until_decided`: at most so many, by default as
-    many as the run has, judged in between as a sequential design is."""
+    """Number of blocks that a command line adds to a run; `until_decided`: at most so many, by
+    default as many as the run has, judged in between as a sequential design is."""
 
     blocks: int | None
     until_decided: bool = False

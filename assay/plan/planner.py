@@ -104,7 +104,7 @@ def make_plan(
 
 
 def _stated(campaign: Campaign, used: Checks) -> dict[str, Any]:
-    """What a plan repeats of its campaign; `used`: the checks that are left of it."""
+    """Keys of its campaign that a plan repeats; `used`: the checks that are left of it."""
     blocks = campaign.blocks
     return {
         "campaign": campaign.name,
@@ -191,7 +191,7 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
 
 
 def _lacks(case: Case, needed: frozenset[str], site_program: str, site: SiteFacts) -> str | None:
-    """What an environment does not offer, and why not each foreign program; None: nothing.
+    """Features that an environment does not offer, and why not each foreign program; None: nothing.
     `site_program`: a program of the site that takes the place of ours, if it names one."""
     reasons = site.missing.get(case.environment, {})
     features = needed - site.environments[case.environment]
@@ -268,7 +268,7 @@ def block_order(cases: Mapping[str, str], seed: int, block: int) -> list[str]:
 
 
 def runs_alone(case_id: str, seed: int, block: int, at_once: int) -> bool:
-    """Whether a launch that may have others alongside runs alone, always the same for one seed.
+    """Tell if a launch that may have others alongside runs alone, always the same for one seed.
 
     One of `at_once` + 1 does, at random: together they take about the time of all others side by
     side. By them a report tests whether neighbours mattered; the draw owes nothing to what is

@@ -58,7 +58,7 @@ def render_plan(plan: Plan) -> str:
 
 
 def _sources(plan: Plan) -> str:
-    """What the times are learned from."""
+    """Sentence on what the times are learned from."""
     times, cases = plan.times, [case for case in plan.cases if case.skipped is None]
     builds = f", {count_text(len(times.builds), 'build')} of {times.build_s:.0f} s each"
     besides = (
@@ -109,7 +109,7 @@ def _times_and_environments(plan: Plan, cases: Sequence[PlannedCase]) -> tuple[s
 
 
 def samples_told(plan: Plan) -> list[str]:
-    """What the scans of pairs that measure a sample of them can miss, each once."""
+    """Sentences on what the scans of pairs that measure a sample of them can miss, each once."""
     found = (
         sample_told(case.nodes, case.params)
         for case in plan.cases

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan can tell of its environments, at how many blocks and at what cost, in words."""
+"""Resolution of a plan's environments, at how many blocks and at what cost, in words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def resolution(plan: Plan) -> list[str]:
 
 
 def _fixed(plan: Plan, questions: int) -> str:
-    """One line: all blocks are run."""
+    """Line of a plan whose blocks are all run."""
     if plan.blocks < LEAST_BLOCKS:
         return (
             f"blocks: {plan.blocks} cannot separate environments; at least {LEAST_BLOCKS} are"

@@ -26,7 +26,7 @@ Measured = Mapping[str, list[float]]
 
 
 def measured_in(run: RunDirectory) -> Measured:
-    """How long the ok launches of a run measured."""
+    """Seconds that the ok launches of a run measured, by case."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     checks = checks_with(run.plan().brought)
     for record in latest_attempts(run.records(), CASE_ID).values():

@@ -114,7 +114,7 @@ def spoken(say: Say) -> Watch:
 
 
 class Job:
-    """One job. Use as a context manager: leaving it cancels the job if it has not ended."""
+    """Job of Slurm. Use as a context manager: leaving it cancels the job if it has not ended."""
 
     def __init__(self, folder: JobFolder, name: str, pause: Pause, watch: Watch) -> None:
         self._folder, self.name, self._pause = folder, name, pause
@@ -135,7 +135,7 @@ class Job:
 
     @property
     def described(self) -> Mapping[str, str]:
-        """What Slurm said of it last."""
+        """Keys and values that Slurm said of it last."""
         return self._job.described
 
     def submit(self, script: str, options: Sequence[str]) -> None:
@@ -198,7 +198,7 @@ class Job:
         return started - begun
 
     def _output(self) -> str | None:
-        """What the job printed, as soon as this side sees it whole."""
+        """Output of the job, as soon as this side sees it whole."""
         begun, text = time.monotonic(), None
         while time.monotonic() - begun < _VISIBLE_WITHIN_S:
             text = self._folder.text(f"{self.name}.out")

@@ -73,7 +73,7 @@ def _pairs(text: str, sign: str) -> dict[str, str]:
 
 
 def _text(content: str | None) -> str | None:
-    """One line of ordinary length; None where there is nothing."""
+    """Content on one line of ordinary length; None where there is nothing."""
     return " ".join(one_line(content or "").split())[:_LONGEST] or None
 
 

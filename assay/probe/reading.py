@@ -217,7 +217,7 @@ def _unquoted(text: str) -> str:
 
 
 def _evidence(output: str) -> Evidence | None:
-    """The one line of evidence; None where there is none, or several (ranks alone)."""
+    """Evidence, if exactly one line has it; None where there is none, or several (ranks alone)."""
     try:
         entries = [whole_object(line) for line in marked_lines(output)]
         evidence = [read_evidence(one) for one in entries if one.get("assay") == "evidence"]

@@ -42,14 +42,14 @@ class Bad(NamedTuple):
 class ReasonPart(Part):
     """Launches that ended badly for one reason; the texts may differ in names and numbers."""
 
-    status: Annotated[BadStatus, key("How they ended.")]
+    status: Annotated[BadStatus, key("Status with which they ended.")]
     reason: Annotated[str, key("The most frequent text.")]
-    launches: Annotated[int, key("How many launches.")]
+    launches: Annotated[int, key("Number of launches.")]
     environments: Annotated[list[str], key("Environments in which they were.")]
     checks: Annotated[list[str], key("Checks that they were of.")]
     output: Annotated[
         str | None,
-        key("What the first of them printed to standard error: a file below the run directory."),
+        key("Standard error of the first of them: a file below the run directory."),
     ]
 
 
@@ -69,9 +69,9 @@ class QueuePart(Part):
 
 
 class CurrentPart(Part):
-    """What the driver of a run is at."""
+    """Job that the driver of a run is at."""
 
-    what: Annotated[str, key("What the job is for.")]
+    what: Annotated[str, key("Purpose of the job.")]
     queue: Annotated[QueuePart, key("Where the job is.")]
 
 
@@ -85,7 +85,7 @@ class StatusForm(Form, kw_only=True):
     state: Annotated[
         State, key("failed: some launches ended badly, and not on purpose (exit status 1).")
     ]
-    complete: Annotated[bool, key("Whether every planned launch has a final record.")]
+    complete: Annotated[bool, key("True if every planned launch has a final record.")]
     planned: Annotated[
         int, key("Launches that the plan asks for, as far as a sequential design has come.")
     ]
@@ -94,7 +94,7 @@ class StatusForm(Form, kw_only=True):
         dict[Literal["ok", "failed", "wrong", "lost"], int],
         key("Launches by how they ended, zeros too."),
     ]
-    on_purpose: Annotated[int, key("How many of the wrong ones are so on purpose.")]
+    on_purpose: Annotated[int, key("Number of the wrong ones that are so on purpose.")]
     reasons: Annotated[list[ReasonPart], key("Bad launches by why, the most frequent first.")]
     failures: Annotated[
         list[str], key("Every bad launch in a line, attempts that were replaced too.")
@@ -103,12 +103,12 @@ class StatusForm(Form, kw_only=True):
     left_s: Annotated[
         float, key("Seconds left, by the plan's times and those of the launches so far.")
     ]
-    told: Annotated[list[str], key("What the plan left out of its campaign, and why.")]
-    judged: Annotated[list[str], key("What a sequential design has come to.")]
-    open: Annotated[list[str], key("What a sequential design has still to answer.")]
-    ended: Annotated[bool, key("Whether a sequential design has ended; true for any other.")]
-    driven: Annotated[bool | None, key("Whether a driver is at the run; null: not looked for.")]
-    current: Annotated[CurrentPart | None, key("What the driver is at.")]
+    told: Annotated[list[str], key("Parts of its campaign that the plan left out, and why.")]
+    judged: Annotated[list[str], key("Sentences on what a sequential design has come to.")]
+    open: Annotated[list[str], key("Questions that a sequential design has still to answer.")]
+    ended: Annotated[bool, key("True if a sequential design has ended, and for any other.")]
+    driven: Annotated[bool | None, key("True if a driver is at the run; null: not looked for.")]
+    current: Annotated[CurrentPart | None, key("Job that the driver is at.")]
 
     @property
     def failed(self) -> int:

@@ -17,7 +17,7 @@ MAX_CASES = 1_000_000
 
 
 def axis_settings(check: CheckDefinition[Any], axis: str, value: object) -> dict[str, Any]:
-    """What one value of an axis sets: a mapping sets its keys, unless the axis is a parameter."""
+    """Settings of one value of an axis: a mapping sets its keys, unless the axis is a parameter."""
     if isinstance(value, Mapping) and axis not in _parameters(check):
         return dict(value)
     return {axis: value}

@@ -121,7 +121,7 @@ def _metric_faults(entry: CommandEntry) -> Iterator[tuple[Location, str]]:
 
 
 def _only_bounded(metric: CommandMetric) -> bool:
-    """Whether no direction of it is good: it must be within bounds and is compared by nothing."""
+    """True if no direction of it is good: it must be within bounds and is compared by nothing."""
     return metric.at_least is not None or metric.at_most is not None or bool(metric.equals)
 
 

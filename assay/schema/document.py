@@ -86,7 +86,7 @@ class Document(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Problem:
-    """One fault at a location; `line` is that of a key, or of a value that is read elsewhere."""
+    """Fault at a location; `line` is that of a key, or of a value that is read elsewhere."""
 
     location: Location
     message: str

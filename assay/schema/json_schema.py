@@ -75,7 +75,7 @@ def _mapping(properties: JsonSchema, others: object) -> JsonSchema:
 
 
 def _parameters(check: str, sizing: JsonSchema, definitions: JsonSchema) -> JsonSchema:
-    """What an entry of a check may set; adds to the definitions what that refers to."""
+    """Parameters that an entry of a check may set; adds to the definitions what they refer to."""
     model = CHECKS[check].parameters.model_json_schema(
         by_alias=True, ref_template="#/$defs/{model}"
     )

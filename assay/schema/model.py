@@ -27,7 +27,7 @@ Scale = Literal["paper", "small"]
 
 
 class SmallForm(Section):
-    """What an entry of `cases` has instead when the campaign's scale is small."""
+    """Keys that an entry of `cases` has instead when the campaign's scale is small."""
 
     matrix: dict[str, Annotated[list[Any], Field(min_length=1)]] = key(
         "Axes in place of those of these names; the others stay.", default={}
@@ -35,7 +35,7 @@ class SmallForm(Section):
     fixed: dict[str, Any] = key(
         "Parameters in place of those of these names; the others stay.", default={}
     )
-    left_out: bool = key("Whether there are no such cases.", default=False)
+    left_out: bool = key("True if there are no such cases.", default=False)
 
 
 class CaseGroup(Section):
@@ -60,17 +60,18 @@ class CaseGroup(Section):
         "CPUs of each rank, and threads of its BLAS and OpenMP; without it one.", "CPUs", None
     )
     resources: Resources = key(
-        "What the jobs of these cases need besides nodes, by the names that the site's `resources`"
-        " give it, e.g. {gpu: {count: 1}}. Where the site does not know it they are skipped.",
+        "Resources that the jobs of these cases need besides nodes, by the names that the site's"
+        " `resources` give them, e.g. {gpu: {count: 1}}. Where the site does not know one, the"
+        " cases are skipped.",
         default={},
     )
     alone: bool | None = key(
-        "Whether no other launch runs meanwhile where several share an allocation; without it those"
+        "True if no other launch runs meanwhile where several share an allocation; without it those"
         " of several nodes run alone, those of one node side by side.",
         default=None,
     )
     switches: Switches | None = key(
-        "Which nodes a launch gets, by the switches of the site's `topology`: one, all at one"
+        "Nodes that a launch gets, by the switches of the site's `topology`: one, all at one"
         " switch; several, dealt out over as many as can be; without it anywhere. Where the site's"
         " switches do not allow it the cases are skipped.",
         default=None,
@@ -81,7 +82,7 @@ class CaseGroup(Section):
         default=None,
     )
     small: SmallForm | None = key(
-        "What these cases are when the campaign's scale is small; without it the same.",
+        "Changes to these cases when the campaign's scale is small; without it none.",
         default=None,
     )
 
@@ -116,7 +117,7 @@ class CaseEntry(CaseGroup):
 
 
 class CommandMetric(Section):
-    """How the value of a metric is found in what a command prints."""
+    """Rules by which the value of a metric is found in what a command prints."""
 
     find: str = key("Regular expression of Python with one group, the number; for one line.")
     from_: Literal["stdout", "stderr"] = key(
@@ -124,10 +125,10 @@ class CommandMetric(Section):
     )
     unit: str = key(f"Unit of the number as printed: {KNOWN}.", default="1")
     better: Literal["higher", "lower"] | None = key(
-        "Which direction is good; by default that of the unit: times lower, rates higher.",
+        "Direction that is good; by default that of the unit: times lower, rates higher.",
         default=None,
     )
-    of: Choice = key("Which of several matches; only: there must be one.", default="only")
+    of: Choice = key("Choice among several matches; only: there must be one.", default="only")
     at_least: float | None = key(
         "Least value of a valid launch, in `unit`; one below is wrong.", default=None
     )
@@ -168,7 +169,7 @@ class CommandEntry(CaseGroup):
     ranks: Ranks = key("Ranks; `matrix` and `fixed` can say others.", "ranks", 1)
     ranks_per_node: Ranks | Literal["fill", "half"] = key("Ranks on each node.", "ranks", "fill")
     metrics: Annotated[dict[MetricName, CommandMetric], Field(min_length=1)] = key(
-        "What is measured, by name; environments are compared by the first."
+        "Metrics that are measured, by name; environments are compared by the first."
     )
     right: list[str | int] = key("Expressions that must match, or the exit status.", default=[])
     wrong: list[str] = key("Expressions that must not match.", default=[])
@@ -187,9 +188,9 @@ class CommandEntry(CaseGroup):
 
 
 class ReframeMetric(Section):
-    """What a test of a ReFrame suite does not say of a figure."""
+    """Direction and unit of a figure that a test of a ReFrame suite does not state."""
 
-    better: Literal["higher", "lower"] = key("Which direction is good.")
+    better: Literal["higher", "lower"] = key("Direction that is good.")
     unit: str = key("Its unit, where a hook adds it.", default="")
 
 
@@ -218,7 +219,7 @@ class ReframeClass(Section):
         default={},
     )
     extras: dict[str, Any] = key(
-        "What hooks of the test find in the `extras` of its environment.", default={}
+        "Values that hooks of the test find in the `extras` of its environment.", default={}
     )
     ranks: Ranks | None = key("Ranks, where a late hook sets them.", "ranks", None)
     ranks_per_node: Ranks | None = key("Ranks on each node; so too.", "ranks", None)
@@ -262,7 +263,7 @@ class Variant(Section):
 
 
 class Limits(Section):
-    """What a campaign may cost; `assay plan` refuses one whose estimate is above."""
+    """Limits on the cost of a campaign; `assay plan` refuses one whose estimate is above."""
 
     node_hours: float | None = key("Node-hours of all launches.", "node h", None, gt=0)
     wall_time_s: float | None = key(
@@ -320,8 +321,8 @@ class Blocks(Section):
     )
     until: Annotated[list[Literal["score", "checks", "curves", "points"]], Field(min_length=1)] = (
         key(
-            "What has to be known of every pair of environments that may still be the best in it:"
-            " the overall score, each check, each curve, each point.",
+            "Results that have to be known of every pair of environments that may still be the best"
+            " in them: the overall score, each check, each curve, each point.",
             default=["score", "checks"],
         )
     )
@@ -355,7 +356,7 @@ class Campaign(Section):
     schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
     name: Name = key("Short name; results are in a folder of this name.")
     question: str = key(
-        "What the campaign is to answer, in plain words.", min_length=1, max_length=2000
+        "Question that the campaign is to answer, in plain words.", min_length=1, max_length=2000
     )
     environments: Annotated[list[Name], Field(min_length=1)] = key(
         "MPI implementations to be judged, by the names the site gives them, or of `variants`."
@@ -379,13 +380,13 @@ class Campaign(Section):
         5,
     )
     seed: int = key("Seed of the order inside each block.", "none", 1, ge=0, le=MAX_SEED)
-    cases: Annotated[list[AnyEntry], Field(min_length=1)] = key("What is measured.")
+    cases: Annotated[list[AnyEntry], Field(min_length=1)] = key("Cases that are measured.")
     scale: Scale = key(
         "paper: cases as written; small: with what their `small` changes, for a small cluster."
         " --scale of assay plan and assay run chooses the other.",
         default="paper",
     )
-    limits: Limits = key("What the campaign may cost.", default=Limits())
+    limits: Limits = key("Limits on the cost of the campaign.", default=Limits())
     weights: dict[str, Annotated[float, Field(gt=0)]] = key(
         "Weight of each check in the ranking of environments; of a mix, the work of a job.",
         "1",
@@ -403,7 +404,7 @@ class Campaign(Section):
 
     @property
     def left_out(self) -> list[str]:
-        """What of its ReFrame tests cannot be run on the site, and why."""
+        """ReFrame tests of it that cannot be run on the site, and why."""
         return self._left_out
 
     @property

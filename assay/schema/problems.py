@@ -63,7 +63,7 @@ def one_of(value: str, allowed: Iterable[str], place: Location) -> Iterator[Prob
 def model_problems(
     error: ValidationError, model: type[BaseModel], value: object
 ) -> Iterator[Problem]:
-    """One problem for each wrong place of `value`, which `model` refused with `error`."""
+    """Problems, one for each wrong place of `value`, which `model` refused with `error`."""
     schema = _json_schema(model)
     seen: set[Location] = set()
     for detail in error.errors(include_url=False):
@@ -105,7 +105,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def allowed_text(node: JsonSchema, schema: JsonSchema) -> str:
-    """What a place may hold, in words, from its JSON Schema."""
+    """Text of what a place may hold, from its JSON Schema."""
     node = _resolved(node, schema)
     if options := node.get("anyOf") or node.get("oneOf"):
         texts = (allowed_text(o, schema) for o in options if o.get("type") != "null")
@@ -205,7 +205,7 @@ def _branches(node: JsonSchema, schema: JsonSchema) -> list[JsonSchema]:
 
 
 def _descend(location: Location, node: JsonSchema, schema: JsonSchema) -> JsonSchema:
-    """What `node` of a JSON Schema says of a location below it; {} where it says nothing."""
+    """Schema of a location below `node` of a JSON Schema; {} where it says nothing."""
     node = _resolved(node, schema)
     if not location:
         return node

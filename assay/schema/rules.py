@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold between the parts of a campaign, beyond the form of each."""
+"""Rules that must hold between the parts of a campaign, beyond the form of each."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands show people on a terminal."""
+"""Screens that commands show people on a terminal."""

@@ -60,7 +60,7 @@ def tell_pictures(written: Iterable[Path], *, as_json: bool) -> None:
 
 
 def print_result(result: Result[Any], files: Sequence[str] = (), *, as_json: bool) -> None:
-    """What a result says first, with the `files` of it; or its machine form."""
+    """Print what a result says first, with the `files` of it; or its machine form."""
     if as_json:
         print(as_text(result.data), end="")
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands show people on standard output: aligned, in colour on a terminal only.
+"""Screen that commands show people on standard output: aligned, in colour on a terminal only.
 
 Texts may come from programs and records: all are made plain, and none is read as markup. A line has
 80 columns unless the terminal has more or fewer; off a terminal always 80. NO_COLOR is kept, and

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run is, for people: a line on its state, counts, failures by reason, what to do."""
+"""Progress of a run, for people: a line on its state, counts, failures by reason, what to do."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def show_status(screen: Screen, status: StatusForm) -> None:
 
 
 def show_plan(screen: Screen, status: StatusForm) -> None:
-    """What the plan left out, and how far a sequential design is."""
+    """Show what the plan left out, and how far a sequential design is."""
     if status.skipped_cases:
         one = status.skipped_cases == 1
         told = "case does not fit the site and is" if one else "cases do not fit the site and are"
@@ -105,6 +105,7 @@ def _whose(reason: ReasonPart, most: int) -> str:
 
 
 def _output_of(status: StatusForm) -> str:
-    """What the first launch of the commonest reason printed, else the command that lists all."""
+    """File with what the first launch of the commonest reason printed to standard error, else the
+    command that lists all."""
     output = status.reasons[0].output
     return f"{status.run}/{output}" if output else f"assay report {quote(status.run)}"

@@ -60,7 +60,7 @@ def _line(asked: str) -> CommandLine:
 
 
 def _told(line: CommandLine, lines: Sequence[str]) -> Iterator[str]:
-    """What each expression catches."""
+    """Lines on what each expression catches."""
     for caught in line.metrics:
         found = matches(caught.find, lines)
         metric = caught.metric

@@ -43,7 +43,7 @@ def view_folder(site: str, view: str) -> Path:
 
 
 def spack_folders(described: SiteDescription, environments: Iterable[str]) -> list[Path]:
-    """What builds and launches in these environments read of the Spack home."""
+    """Folders of the Spack home that builds and launches in these environments read."""
     used = described.environments.keys() & set(environments)
     if not any(described.environments[name].spack_view for name in used):
         return []
@@ -51,7 +51,7 @@ def spack_folders(described: SiteDescription, environments: Iterable[str]) -> li
 
 
 def facts_file(site: str, view: str) -> Path:
-    """What `assay build` writes of a view once it is complete."""
+    """File that `assay build` writes about a view once it is complete."""
     return environment_folder(site) / "builds" / f"{view}.json"
 
 

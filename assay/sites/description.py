@@ -23,9 +23,9 @@ VALUE = "{value}"
 
 
 class SettingDescription(Section):
-    """One setting of an environment: an integer that a campaign may choose in a variant."""
+    """Setting of an environment: an integer that a campaign may choose in a variant."""
 
-    description: str = key("What it sets.")
+    description: str = key("Meaning of the setting.")
     unit: str = key("Unit of its values.")
     least: int = key("Least value allowed.", "unit")
     greatest: int = key("Greatest value allowed.", "unit")
@@ -36,7 +36,7 @@ class SettingDescription(Section):
 
 
 class BlasDescription(Section):
-    """What HPL and check node are compiled and linked with; it has the CBLAS and LAPACK calls."""
+    """BLAS of HPL and check node, for compiling and linking; it has the CBLAS and LAPACK calls."""
 
     libraries: list[Module] = key("Names of libraries, e.g. [openblas]: -lopenblas.", default=[])
     cflags: list[Line] = key("Words for the compiler, e.g. [-I/opt/mkl/include].", default=[])
@@ -45,7 +45,7 @@ class BlasDescription(Section):
     )
 
     def link_words(self) -> list[str]:
-        """What is linked."""
+        """Words that the linker gets: `ldflags`, then `-l` with each library."""
         return [*self.ldflags, *(f"-l{name}" for name in self.libraries)]
 
 
@@ -62,7 +62,7 @@ class EnvironmentKeys(Section):
     description: str = key("The implementation and its mode, for readers.")
     compiler: values.Command = key("C compiler wrapper of the library; a path where PATH lacks it.")
     launcher: values.LauncherName = key(
-        "How its ranks are started; with launcher_command it is assay-template.",
+        "Launcher that starts its ranks; with launcher_command it is assay-template.",
         default="assay-template",
     )
     launcher_options: list[Line] = key("Words that the launcher gets first.", default=[])
@@ -80,13 +80,13 @@ class EnvironmentKeys(Section):
     )
     library: values.Pattern = key("Regular expression that the library's own version matches.")
     device: DeviceName = key(
-        "What must carry its messages, as the evidence of a launch names it: ch4:ofi, ch4:ucx,"
-        " ch3:sock or ch3:nemesis:tcp of MPICH, ob1:tcp of Open MPI (its layer, and a transport"
-        " that must be open), sysv of LAM. Parts may be left out from behind. A launch on another"
-        " device is refused with the reason; default: any.",
+        "Device that must carry its messages, as the evidence of a launch names it: ch4:ofi,"
+        " ch4:ucx, ch3:sock or ch3:nemesis:tcp of MPICH, ob1:tcp of Open MPI (its layer, and a"
+        " transport that must be open), sysv of LAM. Parts may be left out from behind. A launch on"
+        " another device is refused with the reason; default: any.",
         default="",
     )
-    features: list[str] = key("What checks may ask for.", default=["mpi"])
+    features: list[str] = key("Features that checks may ask for.", default=["mpi"])
     modules: list[Module] = key("Modules to load, in this order.", default=[])
     modules_folder: Line | None = key("Their folder, where the module path lacks it.", default=None)
     prepare: list[str] = key(
@@ -106,7 +106,7 @@ class EnvironmentKeys(Section):
         " plan; a word without a slash is looked for where launches run.",
         default={},
     )
-    settings: dict[str, SettingDescription] = key("What variants may change.", default={})
+    settings: dict[str, SettingDescription] = key("Settings that variants may change.", default={})
     preload: str = key("Library of checks/common/src/daemon that its ranks preload.", default="")
     source: str = key("Who built it: distribution, spack or site.", default="site")
     ready_programs: str = key("Folder of our programs, built beforehand for it.", default="")
@@ -152,13 +152,13 @@ class NetworkDescription(Section):
         le=1,
     )
     burst_bytes: int = key(
-        "What a shaped link passes at once after a pause: messages are held to its rate without"
-        " that.",
+        "Bytes that a shaped link passes at once after a pause: messages are held to its rate"
+        " without that.",
         "bytes",
         0,
         ge=0,
     )
-    counted: bool = key("Whether interface counters see the traffic of MPI.", default=True)
+    counted: bool = key("True if interface counters see the traffic of MPI.", default=True)
     nics: int = key("Network interfaces of a node that MPI uses.", "interfaces", 1, ge=1, le=64)
     ranks_per_nic: int = key(
         "Ranks that together fill an interface, as one often cannot: with `ranks_per_node: link` a"
@@ -176,7 +176,7 @@ class NetworkDescription(Section):
 
 
 class SpackDescription(Section):
-    """What `assay build` builds with Spack for a site."""
+    """Spack environment and views that `assay build` builds for a site."""
 
     environment: str = key("A folder of spack-env/environments.")
     platform: str = key("A folder of spack-env/platforms: compilers and externals.")
@@ -189,12 +189,12 @@ class SpackDescription(Section):
         " of these there is one more, e.g. lam-spack for lam, started in the same way."
     )
     devices: dict[str, DeviceName] = key(
-        "What must carry the messages of a view's library, as `device` of an environment; that of"
-        " the environment which the view serves is not its own.",
+        "Device that must carry the messages of a view's library, as `device` of an environment;"
+        " that of the environment which the view serves is not its own.",
         default={},
     )
     settings: dict[str, dict[str, SettingDescription]] = key(
-        "What variants may change of a view's library, in place of the `settings` of the"
+        "Settings that variants may change of a view's library, in place of the `settings` of the"
         " environment that it serves: another device has other variables.",
         default={},
     )
@@ -205,7 +205,7 @@ class SpackDescription(Section):
 
 
 class ReframeDescription(Section):
-    """What ReFrame knows of a partition and this file does not; passed on as it is."""
+    """Keys that ReFrame knows of a partition and this file does not; passed on as they are."""
 
     devices: list[dict[str, Any]] = key("Its `devices`, e.g. GPUs.", default=[])
     features: list[str] = key("Its `features`.", default=[])
@@ -227,23 +227,23 @@ class StorageDescription(Section):
         " that finds another one writes nothing.",
         pattern="^[A-Za-z0-9_.-]+$",
     )
-    shared: bool = key("Whether all nodes see the same; else each has its own.", default=True)
+    shared: bool = key("True if all nodes see the same; else each has its own.", default=True)
 
 
 class VettingDescription(Section):
-    """What `assay vet` may do at a site."""
+    """Permissions and settings of `assay vet` at a site."""
 
     folder: Line | None = key(
         "Folder of records and of the reference, seen by all nodes, e.g. /shared/vettings; default:"
         " results/vettings where Assay is called.",
         default=None,
     )
-    drain: bool = key("Whether --drain may drain unfit nodes.", default=False)
+    drain: bool = key("True if --drain may drain unfit nodes.", default=False)
     drains_per_hour: int = key("Most nodes drained in an hour.", "nodes", 1, ge=0, le=1000)
 
 
 class PartitionKeys(Section):
-    """What a partition has; a key at the top of the file is the default of all partitions."""
+    """Keys of a partition; a key at the top of the file is the default of all partitions."""
 
     access: list[values.SlurmOption] = key(
         "Options of every sbatch, e.g. [--account=me, --qos=normal]; those at the top of the file"
@@ -266,21 +266,21 @@ class PartitionKeys(Section):
         None,
         gt=0,
     )
-    network: NetworkDescription = key("What joins the nodes.", default=NetworkDescription())
+    network: NetworkDescription = key("Network that joins the nodes.", default=NetworkDescription())
     topology: TopologyDescription | None = key(
-        "How the nodes are joined, from which hop counts follow.", default=None
+        "Layout of the network that joins the nodes, from which hop counts follow.", default=None
     )
     concurrency: int = key(
         "Launches that may run at a time, side by side in one allocation.", "launches", 1, ge=1
     )
     resources: dict[ResourceName, list[values.ResourceOption]] = key(
-        "What cases may ask for, as options of sbatch with a place for each value, e.g. gpu:"
-        ' ["--gres=gpu:{count}"], memory: ["--mem={megabytes}M"], switches:'
+        "Resources that cases may ask for, as options of sbatch with a place for each value, e.g."
+        ' gpu: ["--gres=gpu:{count}"], memory: ["--mem={megabytes}M"], switches:'
         ' ["--switches={count}"].',
         default={},
     )
     reframe: ReframeDescription = key(
-        "What ReFrame's own site configuration knows of a partition and this file does not.",
+        "Keys that ReFrame's own site configuration knows of a partition and this file does not.",
         default=ReframeDescription(),
     )
 
@@ -299,22 +299,22 @@ class PartitionKeys(Section):
 class PartitionDescription(PartitionKeys):
     """Nodes of one kind, with the options that lead a job there."""
 
-    description: str = key("What nodes they are, for readers.", default="")
+    description: str = key("Description of the nodes, for readers.", default="")
     slurm_partition: values.SlurmPartition | None = key(
         "Slurm's name of the partition, where it is not the key: two kinds of nodes in one"
         " partition, distinguished by access: [--constraint=…].",
         default=None,
     )
     environments: Annotated[list[str], Field(min_length=1)] | None = key(
-        "Those of the file's environments that serve there; default: all.", default=None
+        "Environments of the file that serve there; default: all.", default=None
     )
 
 
 class SiteKeys(Section):
-    """What all partitions of a site share."""
+    """Keys that all partitions of a site share."""
 
     name: str = key("Name of the site: its folder's.")
-    description: str = key("What machine it is, for readers.", default="")
+    description: str = key("Description of the machine, for readers.", default="")
     virtual_cluster: str | None = key(
         "Name of the virtual cluster that `--site NAME` means; it fills in nodes, cores, memory,"
         " network, topology and work_dir.",
@@ -338,7 +338,7 @@ class SiteKeys(Section):
         default=None,
     )
     launch_in: Literal["job", "allocation"] = key(
-        "Whether each launch is a job of its own, or all are steps of one allocation, as"
+        "Form of launches: each a job of its own, or all steps of one allocation, as"
         " `assay run --in-one-job` says.",
         default="job",
     )
@@ -360,11 +360,15 @@ class SiteKeys(Section):
         " expanded.",
         default=[],
     )
-    spack: SpackDescription | None = key("What Spack builds for this site.", default=None)
-    storage: dict[ResourceName, StorageDescription] = key(
-        "What check storage measures, by the name that its `target` gives.", default={}
+    spack: SpackDescription | None = key(
+        "Spack environment that is built for this site.", default=None
     )
-    vetting: VettingDescription = key("What `assay vet` may do.", default=VettingDescription())
+    storage: dict[ResourceName, StorageDescription] = key(
+        "Folders that check storage measures, by the name that its `target` gives.", default={}
+    )
+    vetting: VettingDescription = key(
+        "Permissions and settings of `assay vet`.", default=VettingDescription()
+    )
 
 
 class SiteFile(SiteKeys, PartitionKeys):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan must know of a site, and nothing of its hosts, partitions or paths."""
+"""Facts that a plan must know of a site, and nothing of its hosts, partitions or paths."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class SlurmSite(Site):
         return ["setpriv", "--pdeathsig", "KILL", *argv], {**self.variables(), **variables}
 
     def variables(self) -> dict[str, str]:
-        """Those of a login shell of the system, and those of the caller that the file names."""
+        """Variables of a login shell of the system, and those of the caller that the file names."""
         return {**login_environment(), **named_variables(self.description)}
 
     def show_to_jobs(self, folders: Sequence[Path]) -> None:

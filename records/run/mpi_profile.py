@@ -47,7 +47,7 @@ _NINE_DIGITS = 2e-8
 
 
 class CallProfile(msgspec.Struct, frozen=True):
-    """One MPI call towards one peer.
+    """Profile of one MPI call towards one peer.
 
     `peer` is a rank of MPI_COMM_WORLD, None where the call has none. `bytes` are those of the
     messages, `time_s` the seconds inside the call, `greatest_s` those of the longest one. `sizes`
@@ -64,7 +64,8 @@ class CallProfile(msgspec.Struct, frozen=True):
 
 
 class RankProfile(msgspec.Struct, frozen=True):
-    """One rank: seconds from its first MPI call to MPI_Finalize, those inside MPI, its calls."""
+    """Profile of a rank: seconds from its first MPI call to MPI_Finalize, those inside MPI, its
+    calls."""
 
     rank: int
     elapsed_s: float
@@ -86,7 +87,7 @@ def rank_profile(entry: object) -> RankProfile:
 def profile_fault(
     profile: Sequence[RankProfile], ranks: int, *, whole: bool = True, own: bool = False
 ) -> str | None:
-    """What of the profile of a launch of so many ranks, by ascending rank, cannot be; or None.
+    """Fault of the profile of a launch of so many ranks, by ascending rank; None without one.
 
     `whole`: whether the profiler sees both ends of each message. Some libraries send messages of
     their own by public calls within calls that are not wrapped, as LAM in one-sided copies.
@@ -106,7 +107,7 @@ def profile_fault(
 
 
 def _faults(profile: RankProfile, own: bool = False) -> Iterator[str]:
-    """What of a rank's profile contradicts the rest of it, as the end of a sentence."""
+    """Contradictions within a rank's profile, each as the end of a sentence."""
     if not (profile.rank >= 0 and 0 <= profile.elapsed_s <= 1e9):
         yield "holds an impossible number"
     places = [
@@ -132,7 +133,7 @@ def _faults(profile: RankProfile, own: bool = False) -> Iterator[str]:
 
 
 def _call_faults(call: CallProfile) -> Iterator[str]:
-    """What of a call's numbers contradicts the others."""
+    """Contradictions among the numbers of a call."""
     if call.count < 1 or (call.peer is not None and (call.peer < 0 or call.call in _OF_NO_PEER)):
         yield f"{call.count} calls with rank {call.peer}"
     if not (call.sizes.keys() <= _SIZES and min(call.sizes.values(), default=1) > 0):

@@ -109,7 +109,7 @@ def slurm_conf(found: dict[str, Any]) -> str:
 
 
 def is_hidden(found: dict[str, Any], program: str) -> bool:
-    """Whether a program of /usr/bin is none of this site's."""
+    """True if a program of /usr/bin is none of this site's."""
     return any(re.fullmatch(pattern, program) for pattern in found["hidden"])
 
 

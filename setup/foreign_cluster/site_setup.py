@@ -51,7 +51,7 @@ class LoginDaemon:
 
 @dataclass(frozen=True)
 class SiteSetup(Additions):
-    """What makes a cluster look like a certain site.
+    """Files, links, devices, daemons and commands that make a cluster look like a certain site.
 
     Paths of `files`, `links` and `devices` are below the cluster's folder. In texts of files and in
     commands `{secret}` is a password of this cluster; a file with it is readable to root alone.
