@@ -12,15 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plugins.papers.definition import (
-    PrintedColumn,
-    PrintedKey,
-    PrintedTable,
-    Quantity,
-    Study,
-)
 from plugins.papers.fields import BlockValues, Field, Point, plain_value
 from plugins.papers.run_values import Request, RunValues, found_at
+from plugins.papers.study import Key, PrintedRow, PrintedTable, Quantity, Study, Value
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.fits import LEAST_FOR_HALF
 from reports.load.launches import Series
@@ -52,13 +46,13 @@ class Beside:
 
     study: Study
     table: PrintedTable
-    column: PrintedColumn
+    column: Value
     analysis: Analysis
     ours: Quantity | None
     held: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
-    def _rows(self) -> list[dict[str, str]]:
+    def _rows(self) -> list[PrintedRow]:
         return self.study.printed(self.table)
 
     @cached_property
@@ -83,7 +77,7 @@ class Beside:
         found: dict[Point, dict[str, InPrint]] = {}
         name = self.column.column
         for row in () if self.column.calculated or self.is_by_law else self._rows:
-            doubtful = enumerate(self.table.doubtful, start=1)
+            doubtful = enumerate(self.table.doubts, start=1)
             doubts = [place for place, one in doubtful if one.is_about(row, name)]
             point, across = self._place(row)
             printed = InPrint(row[name], row.get(self.column.spread, ""), doubts)
@@ -92,7 +86,8 @@ class Beside:
 
     def _with_law(self) -> Iterator[Mapping[str, str]]:
         """Each row at every combination of coordinates, with what the table's law gives there."""
-        law = self.study.calculation(self.table.law)
+        law = self.table.law
+        assert law is not None
         held = {k.column: [self.held[k.axis]] for k in self.table.keys if k.axis in self.held}
         places = {**self.table.at, **held}
         for row in self._rows:
@@ -110,9 +105,7 @@ class Beside:
         return point, " ".join(across)
 
     def _calculated(self, found: Field) -> Field:
-        named = self.column.calculated
-        made: Field = self.study.calculation(named)(found) if named else found
-        return made
+        return self.column.calculated(found) if self.column.calculated else found
 
     @cached_property
     def _asked(self) -> tuple[Field, list[Request]]:
@@ -120,7 +113,7 @@ class Beside:
         run = RunValues(self.analysis, {one.axis: one.ours for one in self.table.keys}, self.held)
         if self.ours is None:
             return Field((), {}), []
-        return self._calculated(self.study.calculation(self.ours)(run)), run.requests
+        return self._calculated(self.ours(run)), run.requests
 
     @property
     def requests(self) -> list[Request]:
@@ -165,7 +158,7 @@ class Beside:
         return "negative" if "line" in done and row.summary.mean < 0 else None
 
     @cached_property
-    def keys(self) -> list[PrintedKey]:
+    def keys(self) -> list[Key]:
         """The table's keys that the quantity has: calculations may take some away."""
         return [key for key in self.table.keys if key.axis in self.printed.axes]
 
@@ -225,7 +218,7 @@ def besides(study: Study, table: PrintedTable, analysis: Analysis) -> list[Besid
     held, notes = {}, []
     for item in table.keys:
         wanted = table.nearest.get(item.column)
-        if wanted is not None and item.ours is not None:
+        if wanted is not None and item.ours:
             rows = (row for one in found for asked in one.requests for row in asked.rows)
             there = {float(v) for row in rows if (v := found_at(analysis, row, item.ours))}
             held[item.ours] = min(there, key=lambda v: abs(log(v / wanted)), default=wanted)
@@ -234,16 +227,16 @@ def besides(study: Study, table: PrintedTable, analysis: Analysis) -> list[Besid
                 notes.append(f"At {here} {item.title}; the paper's is at {then}.")
     if not held:
         return found
-    table = table.model_copy(update={"note": " ".join([*notes, table.note]).strip()})
+    table = replace(table, note=" ".join([*notes, table.note]).strip())
     return [replace(one, table=table, held=held) for one in found]
 
 
 def by_variant(found: Sequence[Beside]) -> list[tuple[str, list[Beside]]]:
     """Each kind of rows that a run has of a table of machines: its title and quantities."""
-    kinds = []
-    for kind in found[0].table.variants:
-        own = [replace(o, ours=kind.ours.get(o.column.column)) if kind.ours else o for o in found]
-        kinds.append((kind.title, own))
+    kinds = [
+        (title, [replace(o, ours=ours.get(o.column.column)) if ours else o for o in found])
+        for title, ours in found[0].table.variants.items()
+    ]
     return kinds or [("", [*found])]
 
 

@@ -21,14 +21,8 @@ from plugins.papers.claims import (
     JudgedClaim,
     judge_claims,
 )
-from plugins.papers.definition import (
-    PrintedTable,
-    ShownPart,
-    Study,
-    Uncounted,
-    studies,
-)
 from plugins.papers.figures import figures_of
+from plugins.papers.study import PrintedTable, Shown, Study, Uncounted, studies
 from plugins.papers.tables import machine_tables, mark_of, tables_of
 from records.plugins import hooks
 from reports.analysis.run import Analysis, analyse
@@ -59,7 +53,7 @@ class StudyPart:
 @dataclass(frozen=True)
 class StudyOutcome:
     """A study and a run. `lacking`: tables, columns and figures without a counterpart, by design
-    or in this run; `inputs`: title, note and text of the files that the paper prints."""
+    or in this run."""
 
     study: Study
     analysis: Analysis
@@ -69,7 +63,6 @@ class StudyOutcome:
     parts: list[StudyPart]
     lacking: list[Uncounted]
     machines: list[Table]
-    inputs: list[tuple[str, str, str]]
 
 
 def make_document(study: Study, run: Path) -> StudyOutcome:
@@ -86,7 +79,7 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
         parts += after
         lacking += _lacking(found)
         lacking += [
-            Uncounted(number=one.number, title=one.title, why="not measured by this run")
+            Uncounted(one.number, one.title, why="not measured by this run")
             for one in after
             if not (one.tables or one.pictures)
         ]
@@ -102,7 +95,6 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
         parts,
         lacking,
         machine_tables(yaml.safe_load(machines.read_text())) if machines else [],
-        [(one.title, one.note, (study.folder / one.file).read_text()) for one in study.inputs],
     )
 
 
@@ -167,8 +159,8 @@ def _printed(found: Sequence[Beside], number: int) -> StudyPart:
     """A table of the paper with what the run has of it."""
     table: PrintedTable = found[0].table
     tables = tables_of(found, f"table-{number}") if table.printed else []
-    said = enumerate(table.doubtful, start=1)
-    doubtful = [(mark_of(place) if one.rows else "", one.said) for place, one in said]
+    said = enumerate(table.doubts, start=1)
+    doubtful = [(mark_of(place) if one.rows else "", one.remark) for place, one in said]
     note = "" if tables else table.note
     return StudyPart(table.number, table.title, note, tables, figures_of(found, number), doubtful)
 
@@ -185,10 +177,10 @@ def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
             reasons.setdefault(told, []).append(one.column.title)
     table = found[0].table
     for why, columns in reasons.items():
-        yield Uncounted(number=table.number, title=f"{table.title}: {', '.join(columns)}", why=why)
+        yield Uncounted(table.number, f"{table.title}: {', '.join(columns)}", why)
 
 
-def _shown(shown: ShownPart, analysis: Analysis) -> StudyPart:
+def _shown(shown: Shown, analysis: Analysis) -> StudyPart:
     """What a run shows with a figure or a statement that the paper prints without numbers."""
     check = shown.check
     if shown.shows == "mpi_profile":

@@ -39,14 +39,15 @@ def figures_of(found: Sequence[Beside], number: int) -> list[Picture]:
 def _figure(one: Beside, anchor: str) -> Picture | None:
     """A panel for each combination of the keys beside the x axis; None where a table has none."""
     table = one.table
-    if not table.x or (table.drawn and one.column.column not in table.drawn):
+    drawn = one.column.column in table.drawn or not table.drawn
+    if not one.keys or not drawn or (table.printed and not table.figures):
         return None
-    x = [item.column for item in one.keys].index(table.x)
+    x = len(one.keys) - 1
     panels: dict[Point, list[Point]] = {}
     for point in one.points:
         panels.setdefault((*point[:x], *point[x + 1 :]), []).append(point)
-    drawn = "closed forms of then" if one.is_by_law else f"then, {one.column.were}"
-    caption = f"Thin, named in the picture: {drawn}; thick: this run's means ± s{LOG_BANDS}."
+    curves = "closed forms of then" if one.is_by_law else f"then, {one.column.were}"
+    caption = f"Thin, named in the picture: {curves}; thick: this run's means ± s{LOG_BANDS}."
     if table.libraries:
         caption += " A library of then has the colour of today's."
     return picture_of(
@@ -149,7 +150,7 @@ def _plane(found: Sequence[Beside], anchor: str) -> Picture | None:
     if plane is None:
         return None
     columns = {one.column.column: one for one in found}
-    x, y = columns[plane.x], columns[plane.y]
+    x, y = (columns[name] for name in plane)
     ends = [
         Label(name, a / x.unit.factor, b / y.unit.factor, QUIET)
         for name in x.across
@@ -182,7 +183,7 @@ def _plane(found: Sequence[Beside], anchor: str) -> Picture | None:
         [panel],
         lambda shown: shown,
         anchor=f"{WIDE_ANCHOR}-{anchor}",
-        title=f"{plane.figures}: {y.column.title} against {x.column.title}",
+        title=f"{x.table.figures}: {y.column.title} against {x.column.title}",
         caption="Grey: the machines of then, each a point; coloured: this run's environments."
         " Both axes are logarithmic; the best are above, on the left.",
     )

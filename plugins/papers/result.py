@@ -8,8 +8,8 @@ from functools import partial
 from typing import Annotated
 
 from plugins.papers.claims import UNTESTABLE, judge_claims
-from plugins.papers.definition import load_study, studies
 from plugins.papers.document import StudyOutcome, StudyPart, claims_table
+from plugins.papers.study import load_study, studies
 from plugins.papers.tables import LONG
 from records.forms import Form, Part, key
 from reports import commands
@@ -140,7 +140,7 @@ def _then(found: StudyOutcome) -> Iterator[Block]:
     def machines() -> Iterator[Block]:
         yield from map(Sentence, study.then)
         yield from found.machines
-        yield from (FileText(title, note, text) for title, note, text in found.inputs)
+        yield from (FileText(title, note, text) for title, note, text in study.files)
 
     yield Section("machines", "The machines of then", machines)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,10 +125,24 @@ class RunValues:
             found.setdefault(point, {})[name] = _together(rows)
         return Field(tuple(axes), found)
 
-    def share_of_line(self, check: str, metric: str, where: Mapping[str, Any]) -> Field:
-        """A rate between nodes as a share of the network's nominal rate; none without that."""
-        rates, rate = self.values(check, metric, where, over_network=True), line_rate(self.analysis)
-        return rates / rate if rate else Field(rates.axes, {})
+
+def of_run(
+    check: str, metric: str, where: Mapping[str, Any] | None = None
+) -> Callable[[RunValues], Field]:
+    """Quantity: a metric of a check, where cases and points have these values."""
+    return lambda run: run.values(check, metric, where)
+
+
+def share_of_line(
+    check: str, metric: str, where: Mapping[str, Any]
+) -> Callable[[RunValues], Field]:
+    """Quantity: a rate between nodes as a share of the network's nominal rate, if that is known."""
+
+    def share(run: RunValues) -> Field:
+        rates, line = run.values(check, metric, where, over_network=True), line_rate(run.analysis)
+        return rates.each(lambda rate: rate / line) if line else Field(rates.axes, {})
+
+    return share
 
 
 def found_at(analysis: Analysis, row: Row, place: str) -> Any:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from plugins.papers.beside import Beside, by_variant
-from plugins.papers.definition import ENDINGS, ending_of
 from plugins.papers.fields import Point, plain_value
+from plugins.papers.study import ENDINGS, ending_of
 from records.flags import MEANINGS, OVERSUBSCRIBED, shares_cores
 from records.units import unit_of
 from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit, significant

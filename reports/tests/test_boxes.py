@@ -19,9 +19,9 @@ from pypdf import PdfReader
 from assay.criteria.loading import criteria_from_text
 from assay.documents.report import build_report
 from bench.simulated.nights import Event, normal, simulate
-from plugins.papers.definition import load_study
 from plugins.papers.document import make_document
 from plugins.papers.result import paper_result
+from plugins.papers.study import load_study
 from records.history.model import NightValues
 from records.history.store import Store
 from reports.render import html

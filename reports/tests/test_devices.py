@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from plugins.papers.definition import load_study
 from plugins.papers.document import make_document
 from plugins.papers.result import paper_result
+from plugins.papers.study import load_study
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render import html, markdown, terminal

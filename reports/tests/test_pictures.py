@@ -17,8 +17,8 @@ from matplotlib.image import imread
 from assay.criteria.loading import criteria_from_text
 from assay.documents.report import take_out
 from assay.tests.campaign_texts import CRITERIA
-from plugins.papers.definition import load_study
 from plugins.papers.document import make_document
+from plugins.papers.study import load_study
 from records.history.store import Store
 from reports.analysis.run import Analysis, analyse
 from reports.checks.common.roofline import reached, roof_of, roofline_picture

@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is calculated for the tables and claims of K. Hwang, C. Wang and C.-L. Wang (1996):
-T(m, p) = a·f(p) + b + (c·g(p) + d)·m."""
+"""K. Hwang, C. Wang and C.-L. Wang (1996): tables, figures and claims, and what a run has of the
+same kind: T(m, p) = a·f(p) + b + (c·g(p) + d)·m."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from operator import sub
 from typing import cast
 
 import numpy as np
 
-from plugins.papers.fields import (
-    LENGTH,
-    NOWHERE,
-    BlockValues,
-    Field,
-    computed,
-    plain_value,
-)
-from plugins.papers.run_values import RunValues
+from plugins.papers.fields import LENGTH, NOWHERE, BlockValues, Field, computed, plain_value
+from plugins.papers.run_values import RunValues, of_run
+from plugins.papers.study import Claim, Key, Quantity, Shown, Study, Value, ratio, table
 from reports.models.collectives import FORMS, Form, Law, aggregated_factor
 
 #: The forms f of start-up and g of delay in the paper's Table 3.
@@ -35,7 +30,14 @@ FORMS_OF: dict[str, tuple[Form, Form]] = {
 T3D_NODES = 64
 #: A line through fewer numbers of nodes meets them whatever its form is.
 LEAST_COUNTS = 3
-_GROWING = {"at.operation": ["barrier", "broadcast", "reduce", "scan"]}
+#: Operations whose start-up grows with the logarithm of p.
+GROWING = {"at.operation": ["barrier", "broadcast", "reduce", "scan"]}
+#: Operations with a length, and numbers of nodes of the figures.
+LENGTHY = ["broadcast", "gather", "scatter", "reduce", "scan", "total_exchange"]
+PROCS = [2, 4, 8, 16, 32, 64, 128]
+OPERATION, NODES = Key("operation", "operation", "at.operation"), Key("procs", "nodes", "ranks")
+BYTES = Key("message_bytes", "bytes", LENGTH)
+BY_EXPRESSION = "by Table 3's expression"
 
 
 def by_expression(row: Mapping[str, str], at: Mapping[str, float]) -> dict[str, float | None]:
@@ -126,30 +128,244 @@ def times(run: RunValues) -> Field:
     return run.values("collectives", "collective_time", by=["at.operation", "ranks", LENGTH])
 
 
-def start_up(run: RunValues, where: Mapping[str, object] | None = None) -> Field:
-    """A run's times of the shortest message."""
-    return run.values("collectives", "collective_time", where, [LENGTH]).pick(LENGTH, "least")
+def start_up(where: Mapping[str, object] | None = None) -> Quantity:
+    """Times of the shortest message."""
+    return lambda run: run.values("collectives", "collective_time", where, [LENGTH]).pick(
+        LENGTH, "least"
+    )
 
 
-CALCULATIONS = {
-    "by_expression": by_expression,
-    "start_up": start_up,
-    "start_up_on_16": lambda run: start_up(run, {**_GROWING, "ranks": 16}),
-    "start_up_on_4": lambda run: start_up(run, {**_GROWING, "ranks": 4}),
-    "delay": lambda run: (
-        run.values("collectives", "collective_time", by=[LENGTH])
-        .less(LENGTH, "least")
-        .pick(LENGTH, 1024)
+def delays(run: RunValues) -> Field:
+    """Times less that of the shortest message, by operation, ranks and length."""
+    return times(run).against(LENGTH, "least", sub, "difference")
+
+
+def delay(run: RunValues) -> Field:
+    """Time of 1024 bytes less that of the shortest message."""
+    times = run.values("collectives", "collective_time", by=[LENGTH])
+    return times.against(LENGTH, "least", sub, "difference").pick(LENGTH, 1024)
+
+
+def barrier(run: RunValues) -> Field:
+    """Time of a barrier on the greatest number of nodes."""
+    where = {"at.operation": "barrier"}
+    times = run.values("collectives", "collective_time", where, ["ranks"])
+    return times.pick("ranks", "greatest")
+
+
+def time_of(operation: str) -> Quantity:
+    """Times of an operation."""
+    return of_run("collectives", "collective_time", {"at.operation": operation})
+
+
+TABLES = [
+    table(
+        "Figure 1",
+        "timing_expressions.csv",
+        Value("startup_us", "start-up", "by Table 3's expression", start_up()),
+        keys=[OPERATION, NODES],
+        law=by_expression,
+        at={"procs": PROCS},
+        figures="Figure 1",
     ),
-    "law_a": lambda run: by_law(times(run), lambda _, __, startup, ___: startup.slope),
-    "law_b": lambda run: by_law(times(run), lambda _, __, startup, ___: startup.offset),
-    "law_c": lambda run: by_law(times(run), lambda *law: law[3].slope if law[3] else math.nan),
-    "law_d": lambda run: by_law(times(run), lambda *law: law[3].offset if law[3] else math.nan),
-    "rate": lambda run: (
-        times(run).less(LENGTH, "least").at_points(aggregated).pick(LENGTH, "greatest")
+    table(
+        "Figure 2",
+        "timing_expressions.csv",
+        Value(
+            "time_us", "time", "by Table 3's expression", of_run("collectives", "collective_time")
+        ),
+        keys=[OPERATION, NODES, BYTES],
+        only={"operation": LENGTHY},
+        law=by_expression,
+        at={"procs": [32], "message_bytes": [4, 16, 64, 256, 1024, 4096, 16384, 65536]},
+        nearest={"procs": 32},
+        figures="Figure 2",
+        further=False,
     ),
-    "law_rate": lambda run: by_law(times(run), law_rate, by_ranks=True),
-    "barrier": lambda run: run.values(
-        "collectives", "collective_time", {"at.operation": "barrier"}, ["ranks"]
-    ).pick("ranks", "greatest"),
+    table(
+        "Figure 3",
+        "timing_expressions.csv",
+        Value(
+            "time_us",
+            "time",
+            "by Table 3's expression",
+            of_run("collectives", "collective_time", {LENGTH: [16, 65536]}),
+        ),
+        keys=[OPERATION, BYTES, NODES],
+        only={"operation": LENGTHY},
+        law=by_expression,
+        at={"procs": PROCS, "message_bytes": [16, 65536]},
+        figures="Figure 3",
+    ),
+    table(
+        "Figure 4",
+        "timing_expressions.csv",
+        Value("startup_us", "start-up T0", "by Table 3's expression", start_up()),
+        Value("delay_us", "delay D of 1024 bytes", "by Table 3's expression", delay),
+        keys=[OPERATION, NODES],
+        only={"operation": LENGTHY},
+        law=by_expression,
+        at={"procs": [32], "message_bytes": [1024]},
+        nearest={"procs": 32},
+        further=False,
+    ),
+    table(
+        "Table 3",
+        "timing_expressions.csv",
+        Value(
+            "startup_a_us",
+            "start-up a",
+            "fitted",
+            lambda run: by_law(times(run), lambda _, __, startup, ___: startup.slope),
+        ),
+        Value(
+            "startup_b_us",
+            "start-up b",
+            "fitted",
+            lambda run: by_law(times(run), lambda _, __, startup, ___: startup.offset),
+        ),
+        Value(
+            "delay_c_us_per_byte",
+            "delay c a byte",
+            "fitted",
+            lambda run: by_law(times(run), lambda *law: law[3].slope if law[3] else math.nan),
+            unit="s",
+            factor=1e-6,
+        ),
+        Value(
+            "delay_d_us_per_byte",
+            "delay d a byte",
+            "fitted",
+            lambda run: by_law(times(run), lambda *law: law[3].offset if law[3] else math.nan),
+            unit="s",
+            factor=1e-6,
+        ),
+        keys=[OPERATION],
+    ),
+    table(
+        "Figure 5",
+        "timing_expressions.csv",
+        Value(
+            "rate_mb_s",
+            "R∞",
+            "by Table 3's expression",
+            lambda run: delays(run).at_points(aggregated).pick(LENGTH, "greatest"),
+        ),
+        Value(
+            "rate_mb_s",
+            "R∞ by the fitted law",
+            "by Table 3's expression",
+            lambda run: by_law(times(run), law_rate, by_ranks=True),
+        ),
+        keys=[OPERATION, NODES],
+        only={"operation": LENGTHY},
+        law=by_expression,
+        at={"procs": PROCS},
+        figures="Figure 5",
+    ),
+    table(
+        "Times quoted in the text",
+        "measured_latencies.csv",
+        Value("time_us", "time", "as the text quotes it", of_run("collectives", "collective_time")),
+        keys=[OPERATION, NODES, Key("message_bytes", "bytes", LENGTH, {"": 4})],
+        only={
+            "operation": ["broadcast", "gather", "scatter", "reduce", "scan", "total_exchange"],
+            "quantity": [
+                "startup_measured",
+                "collective_time_measured",
+                "collective_time_from_expression",
+            ],
+        },
+        further=False,
+    ),
+    table(
+        "Barrier quoted in the text",
+        "measured_latencies.csv",
+        Value("time_us", "time", "as the text quotes it, done in hardware", barrier),
+        only={"operation": ["barrier"]},
+    ),
+    table(
+        "Ranges quoted in the text",
+        "measured_latencies.csv",
+        Value(
+            "time_us",
+            "time",
+            "as the text quotes it",
+            without="it is the least and the greatest of three machines of then",
+        ),
+        across=["machine", "quantity"],
+        only={"quantity": ["collective_time_range_min", "collective_time_range_max"]},
+        stands="quantity",
+    ),
+    table(
+        "Hops quoted in the text",
+        "measured_latencies.csv",
+        Value(
+            "time_us",
+            "time of a hop",
+            "as the text quotes it",
+            without="it is a property of the networks of then",
+        ),
+        only={"quantity": ["network_latency_per_hop"]},
+    ),
+    table(
+        "Bandwidths quoted in the text",
+        "aggregated_bandwidth.csv",
+        Value(
+            "bandwidth_mb_s",
+            "bandwidth",
+            "the limit for long messages by the fits, or as named",
+            without="Figure 5 has today's R∞ by equation 4",
+        ),
+        across=["machine", "operation", "quantity"],
+        stands="quantity",
+    ),
+]
+
+SHOWN = [
+    Shown(
+        "Table 3 of today",
+        after="Table 3",
+        check="collectives",
+        only=[
+            "picture-collective-length",
+            "picture-collective-counts",
+            "table-collective-expressions",
+            "table-collective-latencies",
+        ],
+    )
+]
+
+CLAIMS = {
+    "total exchange": Claim(
+        ratio(time_of("total_exchange"), time_of("broadcast"), "ranks", LENGTH), more_than=1
+    ),
+    "start-up": Claim(
+        ratio(
+            start_up({**GROWING, "ranks": 16}), start_up({**GROWING, "ranks": 4}), "at.operation"
+        ),
+        each="at.operation",
+        less_than=3,
+    ),
+    "scatter": Claim(ratio(time_of("scatter"), time_of("broadcast"), "ranks", LENGTH), more_than=1),
 }
+
+STUDY = Study(
+    "collectives-1996",
+    ranks_per_node=1,
+    words={
+        "startup_measured": "start-up",
+        "collective_time_measured": "time measured",
+        "collective_time_from_expression": "by expression",
+        "collective_time_range_min": "and operations, the least",
+        "collective_time_range_max": "and operations, the greatest",
+        "any": "all machines",
+        "total_exchange": "total exchange",
+        "r_infinity": "R∞",
+        "raw_links_times_procs": "links × nodes",
+        "network_link": "link",
+    },
+    tables=TABLES,
+    shown=SHOWN,
+    claims=CLAIMS,
+)

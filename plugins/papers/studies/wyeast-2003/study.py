@@ -1,89 +1,430 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is calculated for the tables and claims of B. P. Kearns (2003)."""
+"""B. P. Kearns (2003): tables, figures and claims, and what a run has of the same kind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from statistics import fmean
+from typing import Any
 
-from plugins.papers.fields import Field
-from plugins.papers.run_values import RunValues
+from plugins.papers.fields import LENGTH, Field
+from plugins.papers.run_values import RunValues, of_run
+from plugins.papers.study import Claim, Key, Quantity, Shown, Study, Value, ratio, table
 
-_IRECV = ["Send/Irecv", "Isend/Irecv", "Ssend/Irecv", "Issend/Irecv"]
-_RECV = ["Send/Recv", "Isend/Recv", "Ssend/Recv", "Issend/Recv"]
+#: Pairs of send and receive.
+IRECV = ["Send/Irecv", "Isend/Irecv", "Ssend/Irecv", "Issend/Irecv"]
+RECV = ["Send/Recv", "Isend/Recv", "Ssend/Recv", "Issend/Recv"]
+NODES = {"params.placement": "between-nodes"}
 #: All grids but 1 × 1.
-_Q = [2, 4, 5, 6]
-_PLAIN = {"params.mpi_profile": False}
+Q = [2, 4, 5, 6]
+PLAIN = {"params.mpi_profile": False}
 #: nx, trajectories and processes of Table 7 where LAM needs less CPU time and more wall time.
-_LESS_CPU_MORE_WALL = {
+LESS_CPU_MORE_WALL = {
     *(("4", "50", "2"), ("6", "75", "2"), ("8", "100", "4")),
     *(("8", "100", "8"), ("12", "150", "4"), ("12", "150", "8")),
 }
+GRID = [Key("p", "P", "params.p"), Key("q", "Q", "params.q"), Key("n", "N", "params.n")]
+PAIRS = [Key("construct", "pair", "at.construct"), Key("message_bytes", "bytes", LENGTH)]
+LATTICE = [
+    Key("nx", "nx", "params.nx"),
+    Key("nt", "nt", "params.nt"),
+    Key("traj", "trajectories", "params.trajectories"),
+    Key("procs", "processes", "ranks"),
+]
+
+hpl_rate = of_run("hpl", "rate")
+hpl_time = of_run("hpl", "time")
 
 
-def _pairs(run: RunValues, rate: str, constructs: list[str]) -> Field:
-    where = {"params.placement": "between-nodes", "at.construct": constructs}
-    return run.values("pt2pt", rate, where)
+def rate_of(environment: str) -> Quantity:
+    """Rate of HPL on all grids but 1 × 1."""
+    return of_run("hpl", "rate", {"environment": environment, "params.q": Q})
 
 
-def _too_early(run: RunValues, rate: str) -> Field:
-    """Of the program that answers before the message has arrived, on purpose."""
-    return run.values("pt2pt", rate, {"params.reply_before_wait": True}, on_purpose=True)
+def lattice(metric: str, environment: str = "", **where: object) -> Quantity:
+    """Times of su3_rmd without a profile."""
+    named = {"environment": environment} if environment else {}
+    return of_run("su3_rmd", metric, {**named, **PLAIN, **where})
 
 
-def _cpu_share(run: RunValues) -> Field:
-    cpu, wall = (run.values("su3_rmd", one, _PLAIN) for one in ("rank_cpu_time", "launch"))
-    return cpu / wall
-
-
-def _of(run: RunValues, environment: str, metric: str, where: Mapping[str, object]) -> Field:
-    return run.values("su3_rmd", metric, {"environment": environment, **_PLAIN, **where})
-
-
-def _smallest(run: RunValues, environment: str, ranks: int) -> Field:
+def smallest(environment: str, ranks: int) -> Quantity:
+    """Wall time of the smallest problem."""
     where = {"params.nx": 4, "params.trajectories": 50, "ranks": ranks}
-    return _of(run, environment, "launch", where)
+    return lattice("launch", environment, **where)
 
 
-def _less_cpu_more_wall(run: RunValues) -> Field:
+def largest(environment: str) -> Quantity:
+    """Wall time of experiment 5 on 16 processes."""
+    where = {"params.nx": 16, "params.trajectories": 200, "ranks": 16}
+    return of_run("su3_rmd", "launch", {"environment": environment, **where})
+
+
+def cpu_share(run: RunValues) -> Field:
+    """CPU time over wall time."""
+    return lattice("rank_cpu_time")(run) / lattice("launch")(run)
+
+
+def less_cpu_more_wall(run: RunValues) -> Field:
     """The smaller of MPICH's CPU time over LAM's and LAM's wall time over MPICH's."""
     cpu, wall = (
-        {name: _of(run, name, metric, {}) for name in ("lam", "mpich")}
+        {name: lattice(metric, name)(run) for name in ("lam", "mpich")}
         for metric in ("rank_cpu_time", "launch")
     )
-    both = (cpu["mpich"] / cpu["lam"]).lesser(wall["lam"] / wall["mpich"])
-    return both.made(item for item in both.items() if item[0] in _LESS_CPU_MORE_WALL)
+    both = (cpu["mpich"] / cpu["lam"]).joined(wall["lam"] / wall["mpich"], min)
+    return both.made(item for item in both.items() if item[0] in LESS_CPU_MORE_WALL)
 
 
-def _start(run: RunValues, environment: str, ranks: str) -> Field:
-    times = run.values("startup", "all_heard", {"environment": environment}, by=["ranks"])
-    return times.pick("ranks", ranks)
+def start(environment: str) -> Quantity:
+    """Start-up times."""
+    return of_run("startup", "all_heard", {"environment": environment})
 
 
-CALCULATIONS = {
-    "speed_up": lambda times: times.relative("ranks", 1),
-    "best_order": lambda rates: rates.best("params.n"),
-    "lead": lambda rates: rates.lead("lam", "mpich").mean("params.n"),
-    "whole_lead": lambda rates: rates.lead("lam", "mpich").mean("params.p", "params.q", "params.n"),
-    "rate": lambda run: run.values("hpl", "rate", {"params.q": _Q}),
-    "rate_lam": lambda run: run.values("hpl", "rate", {"environment": "lam", "params.q": _Q}),
-    "rate_mpich": lambda run: run.values("hpl", "rate", {"environment": "mpich", "params.q": _Q}),
-    "cpu_share": _cpu_share,
-    "other_share": lambda run: 1 - _cpu_share(run),
-    "irecv_mean": lambda run: _pairs(run, "bandwidth_mean", _IRECV),
-    "irecv_best": lambda run: _pairs(run, "bandwidth_best", _IRECV),
-    "irecv_worst": lambda run: _pairs(run, "bandwidth_worst", _IRECV),
-    "recv_mean": lambda run: _pairs(run, "bandwidth_mean", _RECV),
-    "recv_best": lambda run: _pairs(run, "bandwidth_best", _RECV),
-    "recv_worst": lambda run: _pairs(run, "bandwidth_worst", _RECV),
-    "too_early_mean": lambda run: _too_early(run, "bandwidth_mean"),
-    "too_early_best": lambda run: _too_early(run, "bandwidth_best"),
-    "too_early_worst": lambda run: _too_early(run, "bandwidth_worst"),
-    "smallest_lam": lambda run: _smallest(run, "lam", 16),
-    "smallest_mpich": lambda run: _smallest(run, "mpich", 16),
-    "smallest_mpich_on_2": lambda run: _smallest(run, "mpich", 2),
-    "less_cpu_more_wall": _less_cpu_more_wall,
-    "hydra_most": lambda run: _start(run, "mpich-hydra", "greatest"),
-    "hydra_fewest": lambda run: _start(run, "mpich-hydra", "least"),
-    "lam_most": lambda run: _start(run, "lam", "greatest"),
-    "lam_fewest": lambda run: _start(run, "lam", "least"),
+def start_at(environment: str, ranks: str) -> Quantity:
+    """Start-up time of the least or greatest number of processes."""
+    where = {"environment": environment}
+    return lambda run: run.values("startup", "all_heard", where, ["ranks"]).pick("ranks", ranks)
+
+
+def pairs(statistic: str, constructs: list[str]) -> Quantity:
+    """Rates of pairs of send and receive."""
+    return of_run("pt2pt", f"bandwidth_{statistic}", {**NODES, "at.construct": constructs})
+
+
+def too_early(statistic: str) -> Quantity:
+    """Rates of the program that answers before the message has arrived, on purpose."""
+    where = {"params.reply_before_wait": True}
+    return lambda run: run.values("pt2pt", f"bandwidth_{statistic}", where, on_purpose=True)
+
+
+def lead(*axes: str) -> Callable[[Field], Field]:
+    """LAM's rate over MPICH's, mean along axes."""
+    return lambda rates: rates.lead("lam", "mpich").reduced(fmean, *axes)
+
+
+def gflops(title: str, were: str, ours: Quantity = hpl_rate, **further: Any) -> Value:
+    """The column of HPL's rates."""
+    further = {"unit": "flop/s", "factor": 1e9, **further}
+    return Value("gflops_mean", title, were, ours, **further)
+
+
+TABLES = [
+    table(
+        "Tables 4 and 5, Appendix D",
+        "linpack.csv",
+        Value(
+            "gflops_mean",
+            "rate",
+            "mean of five runs",
+            hpl_rate,
+            unit="flop/s",
+            factor=1e9,
+            spread="gflops_stddev",
+        ),
+        Value("seconds_mean", "time", "said to be the mean of five runs", hpl_time, unit="s"),
+        keys=GRID,
+        across=["mpi"],
+        libraries=True,
+        drawn=["gflops_mean"],
+        figures="Figure 4 and Appendix C",
+    ),
+    table(
+        "Figures 5 to 7, Appendix B",
+        "linpack.csv",
+        Value("gflops_mean", "rate", "mean of five runs", hpl_rate, unit="flop/s", factor=1e9),
+        keys=[Key("n", "N", "params.n"), Key("procs", "processes of the grid", "ranks")],
+        across=["mpi"],
+        libraries=True,
+        printed=False,
+    ),
+    table(
+        "Figure 8",
+        "linpack.csv",
+        Value(
+            "seconds_mean",
+            "speed-up",
+            "time on one process over time on these, from the seconds of Table 4",
+            hpl_time,
+            unit="1",
+            calculated=lambda times: times.against("ranks", 1, lambda here, one: one / here),
+        ),
+        keys=[Key("n", "N", "params.n"), Key("procs", "processes", "ranks")],
+        across=["mpi"],
+        only={"n": ["2000", "4000", "6000"]},
+        libraries=True,
+        figures="Figure 8",
+    ),
+    table(
+        "Best of each grid",
+        "linpack.csv",
+        Value(
+            "gflops_mean",
+            "rate",
+            "the greatest mean of five runs",
+            hpl_rate,
+            unit="flop/s",
+            factor=1e9,
+            calculated=lambda rates: rates.reduced(max, "params.n"),
+        ),
+        keys=GRID,
+        across=["mpi"],
+        libraries=True,
+    ),
+    table(
+        "LAM's lead by grid",
+        "linpack.csv",
+        Value(
+            "gflops_mean",
+            "LAM over MPICH",
+            "ratio of means of five runs",
+            hpl_rate,
+            unit="1",
+            calculated=lead("params.n"),
+        ),
+        keys=GRID,
+        across=["mpi"],
+        libraries=True,
+    ),
+    table(
+        "LAM's lead",
+        "linpack.csv",
+        Value(
+            "gflops_mean",
+            "LAM over MPICH",
+            "the mean of 48 ratios of means of five runs",
+            of_run("hpl", "rate", {"params.q": Q}),
+            unit="1",
+            calculated=lead("params.p", "params.q", "params.n"),
+        ),
+        keys=GRID,
+        across=["mpi"],
+        only={"q": ["2", "4", "5", "6"]},
+        libraries=True,
+        stands="library",
+    ),
+    table(
+        "Tables 6 and 7, Appendix E",
+        "su3_rmd.csv",
+        Value(
+            "wall_s_mean",
+            "wall time",
+            "mean of five runs",
+            lattice("launch"),
+            unit="s",
+            spread="wall_s_stddev",
+        ),
+        Value(
+            "cpu_s_mean",
+            "CPU time",
+            "mean of five runs, as the program reported it",
+            lattice("rank_cpu_time"),
+            unit="s",
+            spread="cpu_s_stddev",
+        ),
+        keys=LATTICE,
+        across=["mpi"],
+        libraries=True,
+        figures="Figures 9 to 13",
+    ),
+    table(
+        "Table 8",
+        "su3_rmd_breakdown.csv",
+        Value("cpu_pct", "CPU time over wall time", "from the means of five runs", cpu_share),
+        Value(
+            "comm_io_pct",
+            "the rest",
+            "from the means of five runs",
+            lambda run: cpu_share(run).each(lambda share: 1 - share),
+        ),
+        keys=[
+            Key(
+                "experiment", "experiment", "params.nx", {"1": 4, "2": 6, "3": 8, "4": 12, "5": 16}
+            ),
+            Key("procs", "processes", "ranks"),
+        ],
+        across=["mpi"],
+        libraries=True,
+    ),
+    table(
+        "Table 9",
+        "startup.csv",
+        Value(
+            "startup_s",
+            "start-up",
+            "one value a count; how many runs is not stated",
+            of_run("startup", "all_heard"),
+        ),
+        keys=[Key("procs", "processes", "ranks")],
+        across=["mpi"],
+        libraries=True,
+        figures="Table 9",
+    ),
+    table(
+        "Table 10, Appendix I",
+        "bandwidth.csv",
+        Value("avg_mb_s", "mean rate", "from the mean of 100 round trips", pairs("mean", IRECV)),
+        Value(
+            "best_mb_s", "best rate", "from the fastest of 100 round trips", pairs("best", IRECV)
+        ),
+        Value(
+            "worst_mb_s", "worst rate", "from the slowest of 100 round trips", pairs("worst", IRECV)
+        ),
+        keys=PAIRS,
+        across=["mpi"],
+        only={"program": ["modified"]},
+        libraries=True,
+        figures="Figures 15 to 20, Appendix H",
+    ),
+    table(
+        "Appendices F and G, with MPI_Recv",
+        "bandwidth.csv",
+        Value("avg_mb_s", "mean rate", "from the mean of 100 round trips", pairs("mean", RECV)),
+        Value("best_mb_s", "best rate", "from the fastest of 100 round trips", pairs("best", RECV)),
+        Value(
+            "worst_mb_s", "worst rate", "from the slowest of 100 round trips", pairs("worst", RECV)
+        ),
+        keys=PAIRS,
+        across=["mpi"],
+        only={"program": ["original"], "construct": RECV},
+        libraries=True,
+        figures="Appendix F",
+    ),
+    table(
+        "Appendices F and G, with MPI_Irecv",
+        "bandwidth.csv",
+        Value(
+            "avg_mb_s",
+            "mean rate",
+            "from the mean of 100 round trips that do not wait for the message",
+            too_early("mean"),
+        ),
+        Value(
+            "best_mb_s",
+            "best rate",
+            "from the fastest of 100 round trips that do not wait for the message",
+            too_early("best"),
+        ),
+        Value(
+            "worst_mb_s",
+            "worst rate",
+            "from the slowest of 100 round trips that do not wait for the message",
+            too_early("worst"),
+        ),
+        keys=PAIRS,
+        across=["mpi"],
+        only={"program": ["original"], "construct": IRECV},
+        libraries=True,
+        figures="Appendix F",
+    ),
+    table(
+        "Tables of the long messages, verbatim",
+        "bandwidth_long_sequences.csv",
+        Value(
+            "bandwidth_mb_s",
+            "rate",
+            "as the cell has them, in order; the size of each is not certain",
+            without="their sizes are not certain",
+        ),
+        keys=[
+            Key("program", "program"),
+            Key("cell_construct", "pair"),
+            Key("cell_part", "part"),
+            Key("seq_index", "place"),
+        ],
+        across=["mpi", "statistic"],
+        libraries=True,
+    ),
+]
+
+SHOWN = [
+    Shown("Figure 14", after="Table 9", check="su3_rmd", shows="mpi_profile"),
+    Shown(
+        "Protocol limits in the text",
+        after="Appendices F and G, with MPI_Irecv",
+        check="echo",
+        only=["picture-echo-fits", "table-echo-switches"],
+    ),
+]
+
+CLAIMS = {
+    "linpack": Claim(
+        ratio(rate_of("lam"), rate_of("mpich"), "params.p", "params.q", "params.n"), more_than=1
+    ),
+    "linpack lead": Claim(
+        ratio(rate_of("lam"), rate_of("mpich"), "params.p", "params.q", "params.n"), more_than=1.026
+    ),
+    "lattice": Claim(
+        ratio(
+            lattice("launch", "lam"),
+            lattice("launch", "mpich"),
+            "params.nx",
+            "params.nt",
+            "params.trajectories",
+            "ranks",
+        ),
+        less_than=1,
+    ),
+    "smallest lattice": Claim(ratio(smallest("mpich", 16), smallest("lam", 16)), more_than=2.2),
+    "CPU and wall time": Claim(
+        ratio(less_cpu_more_wall, None, "params.nx", "params.trajectories", "ranks"), more_than=1
+    ),
+    "scaling": Claim(ratio(smallest("mpich", 16), smallest("mpich", 2)), more_than=1),
+    "remote shells": Claim(ratio(start("lam"), start("mpich-hydra"), "ranks"), less_than=1),
+    "slurm": Claim(ratio(start("lam"), start("mpich"), "ranks"), less_than=1),
+    "messages": Claim(
+        ratio(
+            of_run(
+                "pt2pt",
+                "half_round_trip",
+                {"environment": "lam", "params.placement": "between-nodes"},
+            ),
+            of_run(
+                "pt2pt",
+                "half_round_trip",
+                {"environment": "mpich", "params.placement": "between-nodes"},
+            ),
+            "at.construct",
+            LENGTH,
+        ),
+        each="at.construct",
+        less_than=1,
+    ),
+    "daemons": Claim(
+        ratio(
+            of_run("hpl", "rate", {"environment": "lam-lamd"}),
+            of_run("hpl", "rate", {"environment": "lam"}),
+            "params.p",
+            "params.q",
+            "params.n",
+        ),
+        less_than=1,
+    ),
+    "too early": Claim(
+        ratio(
+            too_early("best"),
+            of_run(
+                "pt2pt",
+                "bandwidth_best",
+                {"params.placement": "between-nodes", "params.reply_before_wait": False},
+            ),
+            "at.construct",
+            LENGTH,
+        ),
+        more_than=1,
+    ),
+    "experiment 5": Claim(ratio(largest("lam"), largest("mpich")), less_than=1),
+    "start of MPICH": Claim(
+        ratio(start_at("mpich-hydra", "greatest"), start_at("mpich-hydra", "least")), more_than=2
+    ),
+    "start of LAM": Claim(
+        ratio(start_at("lam", "greatest"), start_at("lam", "least")), less_than=1.25
+    ),
 }
+
+STUDY = Study(
+    "wyeast-2003",
+    machines="hardware.yaml",
+    ranks_per_node=2,
+    tables=TABLES,
+    shown=SHOWN,
+    claims=CLAIMS,
+)
