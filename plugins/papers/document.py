@@ -30,7 +30,7 @@ from reports.checks.sections import own_section
 from reports.load.loading import load_run
 from reports.notation.units import count_text, fixed
 from reports.show.panel import Picture
-from reports.show.section import Section
+from reports.show.section import Section, generic_section
 from reports.show.tables import Cell, Column, Table
 
 #: Words for several claims.
@@ -188,7 +188,9 @@ def _shown(shown: Shown, analysis: Analysis) -> StudyPart:
         pictures = [picture for pictures_of, _ in parts for picture in pictures_of()]
         tables = [table for _, tables_of in parts for table in tables_of()]
     else:
-        section = (analysis.rows_of(check) and own_section(check)) or Section()
+        section = Section()
+        if analysis.rows_of(check):
+            section = own_section(check) or generic_section(analysis, check)
         pictures = [picture for make in section.pictures if (picture := make(analysis))]
         tables = [table for make in section.tables if (table := make(analysis))]
     if shown.only:

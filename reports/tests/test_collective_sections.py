@@ -130,9 +130,8 @@ def test_interference_is_one_row_a_size_and_environment(analysis):
 def test_the_report_has_both_sections(run):
     files = build_report(run, formats=("html", "md")).files
     page, text = (Path(files[name]).read_text() for name in ("html", "md"))
-    pictures = [
-        f"picture-{one}" for one in ("collective-length", "collective-counts", "interference")
-    ]
+    pictures = [f"picture-{one}" for one in ("collective-length", "collective-counts")]
+    pictures += ["picture-interference-overlap"]
     for anchor in (*pictures, "table-collective-expressions", "table-interference"):
         assert f'id="{anchor}"' in page
     assert "as Table 3 of Hwang" in text

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matrix of all pairs of nodes, and streams and ring against message length."""
+"""The matrix of all pairs of nodes."""
 
 import pytest
 
-from plugins.papers.sections import ring, streams
 from reports.checks.alltoall_pairs import bandwidth_matrix, latency_matrix
 from reports.show.draw import svg_of
 from reports.tests.synthetic import analysed, case, metric, quick_cases
@@ -18,19 +17,6 @@ def fill(record):
             for (node, peer), rate in BANDWIDTHS.items()
             for name, value in (("pair_bandwidth", rate), ("pair_latency", 100 / rate))
         ]
-    if record["check"] == "streams":
-        record["metrics"] = [
-            metric("window_rate", 1e6, direction=way, message_bytes=size)
-            for way in ("one-way", "both-ways")
-            for size in (64, 1024)
-        ]
-    if record["check"] == "ring":
-        order = record["params"]["order"]
-        record["metrics"] = [
-            metric(name, value, order=order, message_bytes=size)
-            for size in (8, 64)
-            for name, value in (("ring_rate", 1e6), ("ring_time", 2e-3))
-        ]
     return record
 
 
@@ -38,9 +24,6 @@ def fill(record):
 def analysis(tmp_path_factory):
     cases = [
         case("alltoall_pairs", "lam", {"ranks": 3, "turns": True}, 3),
-        case("streams", "lam", {"directions": ["one-way", "both-ways"], "sizes": [64, 1024]}),
-        case("ring", "lam", {"ranks": 2, "order": "natural", "sizes": [8, 64], "turns": 100}),
-        case("ring", "lam", {"ranks": 2, "order": "gray", "sizes": [8, 64], "turns": 100}),
     ]
     return analysed(tmp_path_factory.mktemp("pairs") / "run", cases, blocks=3, edit=fill)
 
@@ -58,21 +41,7 @@ def test_latencies_within_the_limit_are_not_outlined(analysis):
     assert "#b3261e" not in svg_of(panel)
 
 
-def test_streams_have_a_panel_a_direction_and_rings_one_an_order(analysis):
-    titles = [panel.alt.split(":")[0] for panel in streams.rates(analysis).panels]
-    assert [title.split(", ")[-1] for title in titles] == ["one-way", "both-ways"]
-    natural, gray = (panel.alt.split(":")[0] for panel in ring.rates(analysis).panels)
-    assert (natural.count("natural"), gray.count("gray")) == (1, 1)
-
-
 def test_a_run_without_them_has_none(tmp_path):
     other = analysed(tmp_path / "run", quick_cases(("mpich",)))
-    for make in (bandwidth_matrix, latency_matrix, ring.rates, streams.rates):
+    for make in (bandwidth_matrix, latency_matrix):
         assert make(other) is None
-
-
-def test_the_ring_s_rates_have_orders_and_lengths_down(analysis):
-    (make,) = ring.SECTION.tables
-    table = make(analysis)
-    orders = {cell.text for row in table.rows for cell in row if cell.text in ("gray", "natural")}
-    assert (len(table.rows), orders) == (4, {"gray", "natural"})
