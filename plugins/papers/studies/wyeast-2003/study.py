@@ -9,7 +9,17 @@ from typing import Any
 
 from plugins.papers.fields import LENGTH, Field
 from plugins.papers.run_values import RunValues, of_run
-from plugins.papers.study import Claim, Key, Quantity, Shown, Study, Value, ratio, table
+from plugins.papers.study import (
+    Claim,
+    Key,
+    PrintedTable,
+    Quantity,
+    Shown,
+    Study,
+    Value,
+    ratio,
+    table,
+)
 
 #: Pairs of send and receive.
 IRECV = ["Send/Irecv", "Isend/Irecv", "Ssend/Irecv", "Issend/Irecv"]
@@ -24,21 +34,26 @@ LESS_CPU_MORE_WALL = {
     *(("8", "100", "8"), ("12", "150", "4"), ("12", "150", "8")),
 }
 GRID = [Key("p", "P", "params.p"), Key("q", "Q", "params.q"), Key("n", "N", "params.n")]
+PROCESSES = Key("procs", "processes", "ranks")
 PAIRS = [Key("construct", "pair", "at.construct"), Key("message_bytes", "bytes", LENGTH)]
 LATTICE = [
-    Key("nx", "nx", "params.nx"),
-    Key("nt", "nt", "params.nt"),
-    Key("traj", "trajectories", "params.trajectories"),
-    Key("procs", "processes", "ranks"),
+    *(Key("nx", "nx", "params.nx"), Key("nt", "nt", "params.nt")),
+    *(Key("traj", "trajectories", "params.trajectories"), PROCESSES),
 ]
+
+#: Places of HPL's points, and nx of the five experiments with su3_rmd.
+POINTS = ["params.p", "params.q", "params.n"]
+NX = [4, 6, 8, 12, 16]
+REPORTED = "as the program reported it"
 
 hpl_rate = of_run("hpl", "rate")
 hpl_time = of_run("hpl", "time")
 
 
-def rate_of(environment: str) -> Quantity:
-    """Rate of HPL on all grids but 1 × 1."""
-    return of_run("hpl", "rate", {"environment": environment, "params.q": Q})
+def rate_of(environment: str = "") -> Quantity:
+    """Rate of HPL on all grids but 1 × 1, of an environment or all."""
+    named = {"environment": environment} if environment else {}
+    return of_run("hpl", "rate", {**named, "params.q": Q})
 
 
 def lattice(metric: str, environment: str = "", **where: object) -> Quantity:
@@ -85,9 +100,15 @@ def start_at(environment: str, ranks: str) -> Quantity:
     return lambda run: run.values("startup", "all_heard", where, ["ranks"]).pick("ranks", ranks)
 
 
-def pairs(statistic: str, constructs: list[str]) -> Quantity:
-    """Rates of pairs of send and receive."""
-    return of_run("pt2pt", f"bandwidth_{statistic}", {**NODES, "at.construct": constructs})
+def half_round_trip(environment: str) -> Quantity:
+    """Half round trips between nodes by pair and length."""
+    return of_run("pt2pt", "half_round_trip", {"environment": environment, **NODES})
+
+
+def pairs(constructs: list[str]) -> Callable[[str], Quantity]:
+    """Rates of pairs of send and receive, by statistic."""
+    where = {**NODES, "at.construct": constructs}
+    return lambda statistic: of_run("pt2pt", f"bandwidth_{statistic}", where)
 
 
 def too_early(statistic: str) -> Quantity:
@@ -96,49 +117,66 @@ def too_early(statistic: str) -> Quantity:
     return lambda run: run.values("pt2pt", f"bandwidth_{statistic}", where, on_purpose=True)
 
 
-def lead(*axes: str) -> Callable[[Field], Field]:
+def hpl(number: str, *values: Value, **further: Any) -> PrintedTable:
+    """A table of HPL by grid and order, if `further` has no other keys."""
+    return beside_libraries(number, "linpack.csv", *values, **{"keys": GRID, **further})
+
+
+def beside_libraries(number: str, file: str, *values: Value, **further: Any) -> PrintedTable:
+    """A table with the libraries side by side."""
+    return table(number, file, *values, **{"across": ["mpi"], "libraries": True, **further})
+
+
+def gflops(were: str, **further: Any) -> Value:
+    """Rates of HPL."""
+    return Value("gflops_mean", "rate", were, hpl_rate, unit="flop/s", factor=1e9, **further)
+
+
+def lam_over_mpich(were: str, ours: Quantity, *axes: str) -> Value:
     """LAM's rate over MPICH's, mean along axes."""
-    return lambda rates: rates.lead("lam", "mpich").reduced(fmean, *axes)
+    return Value(
+        "gflops_mean",
+        "LAM over MPICH",
+        were,
+        ours,
+        unit="1",
+        calculated=lambda rates: rates.lead("lam", "mpich").reduced(fmean, *axes),
+    )
 
 
-def gflops(title: str, were: str, ours: Quantity = hpl_rate, **further: Any) -> Value:
-    """The column of HPL's rates."""
-    further = {"unit": "flop/s", "factor": 1e9, **further}
-    return Value("gflops_mean", title, were, ours, **further)
+def rates(of_pairs: Callable[[str], Quantity], then: str = "") -> list[Value]:
+    """Mean, best and worst rates over 100 round trips."""
+    return [
+        Value(
+            f"{column}_mb_s",
+            f"{statistic} rate",
+            f"from the {which} of 100 round trips{then}",
+            of_pairs(statistic),
+        )
+        for column, statistic, which in (
+            ("avg", "mean", "mean"),
+            ("best", "best", "fastest"),
+            ("worst", "worst", "slowest"),
+        )
+    ]
 
 
 TABLES = [
-    table(
+    hpl(
         "Tables 4 and 5, Appendix D",
-        "linpack.csv",
-        Value(
-            "gflops_mean",
-            "rate",
-            "mean of five runs",
-            hpl_rate,
-            unit="flop/s",
-            factor=1e9,
-            spread="gflops_stddev",
-        ),
+        gflops("mean of five runs", spread="gflops_stddev"),
         Value("seconds_mean", "time", "said to be the mean of five runs", hpl_time, unit="s"),
-        keys=GRID,
-        across=["mpi"],
-        libraries=True,
         drawn=["gflops_mean"],
         figures="Figure 4 and Appendix C",
     ),
-    table(
+    hpl(
         "Figures 5 to 7, Appendix B",
-        "linpack.csv",
-        Value("gflops_mean", "rate", "mean of five runs", hpl_rate, unit="flop/s", factor=1e9),
+        gflops("mean of five runs"),
         keys=[Key("n", "N", "params.n"), Key("procs", "processes of the grid", "ranks")],
-        across=["mpi"],
-        libraries=True,
         printed=False,
     ),
-    table(
+    hpl(
         "Figure 8",
-        "linpack.csv",
         Value(
             "seconds_mean",
             "speed-up",
@@ -147,85 +185,41 @@ TABLES = [
             unit="1",
             calculated=lambda times: times.against("ranks", 1, lambda here, one: one / here),
         ),
-        keys=[Key("n", "N", "params.n"), Key("procs", "processes", "ranks")],
-        across=["mpi"],
+        keys=[Key("n", "N", "params.n"), PROCESSES],
         only={"n": ["2000", "4000", "6000"]},
-        libraries=True,
         figures="Figure 8",
     ),
-    table(
+    hpl(
         "Best of each grid",
-        "linpack.csv",
-        Value(
-            "gflops_mean",
-            "rate",
+        gflops(
             "the greatest mean of five runs",
-            hpl_rate,
-            unit="flop/s",
-            factor=1e9,
             calculated=lambda rates: rates.reduced(max, "params.n"),
         ),
-        keys=GRID,
-        across=["mpi"],
-        libraries=True,
     ),
-    table(
+    hpl(
         "LAM's lead by grid",
-        "linpack.csv",
-        Value(
-            "gflops_mean",
-            "LAM over MPICH",
-            "ratio of means of five runs",
-            hpl_rate,
-            unit="1",
-            calculated=lead("params.n"),
-        ),
-        keys=GRID,
-        across=["mpi"],
-        libraries=True,
+        lam_over_mpich("ratio of means of five runs", hpl_rate, "params.n"),
     ),
-    table(
+    hpl(
         "LAM's lead",
-        "linpack.csv",
-        Value(
-            "gflops_mean",
-            "LAM over MPICH",
-            "the mean of 48 ratios of means of five runs",
-            of_run("hpl", "rate", {"params.q": Q}),
-            unit="1",
-            calculated=lead("params.p", "params.q", "params.n"),
-        ),
-        keys=GRID,
-        across=["mpi"],
-        only={"q": ["2", "4", "5", "6"]},
-        libraries=True,
+        lam_over_mpich("the mean of 48 ratios of means of five runs", rate_of(), *POINTS),
+        only={"q": [str(q) for q in Q]},
         stands="library",
     ),
-    table(
+    beside_libraries(
         "Tables 6 and 7, Appendix E",
         "su3_rmd.csv",
-        Value(
-            "wall_s_mean",
-            "wall time",
-            "mean of five runs",
-            lattice("launch"),
-            unit="s",
-            spread="wall_s_stddev",
-        ),
-        Value(
-            "cpu_s_mean",
-            "CPU time",
-            "mean of five runs, as the program reported it",
-            lattice("rank_cpu_time"),
-            unit="s",
-            spread="cpu_s_stddev",
+        *(
+            Value(f"{name}_mean", title, were, lattice(metric), unit="s", spread=f"{name}_stddev")
+            for name, title, were, metric in (
+                ("wall_s", "wall time", "mean of five runs", "launch"),
+                ("cpu_s", "CPU time", f"mean of five runs, {REPORTED}", "rank_cpu_time"),
+            )
         ),
         keys=LATTICE,
-        across=["mpi"],
-        libraries=True,
         figures="Figures 9 to 13",
     ),
-    table(
+    beside_libraries(
         "Table 8",
         "su3_rmd_breakdown.csv",
         Value("cpu_pct", "CPU time over wall time", "from the means of five runs", cpu_share),
@@ -236,15 +230,11 @@ TABLES = [
             lambda run: cpu_share(run).each(lambda share: 1 - share),
         ),
         keys=[
-            Key(
-                "experiment", "experiment", "params.nx", {"1": 4, "2": 6, "3": 8, "4": 12, "5": 16}
-            ),
-            Key("procs", "processes", "ranks"),
+            Key("experiment", "experiment", "params.nx", dict(zip("12345", NX, strict=True))),
+            PROCESSES,
         ],
-        across=["mpi"],
-        libraries=True,
     ),
-    table(
+    beside_libraries(
         "Table 9",
         "startup.csv",
         Value(
@@ -253,69 +243,34 @@ TABLES = [
             "one value a count; how many runs is not stated",
             of_run("startup", "all_heard"),
         ),
-        keys=[Key("procs", "processes", "ranks")],
-        across=["mpi"],
-        libraries=True,
+        keys=[PROCESSES],
         figures="Table 9",
     ),
-    table(
+    beside_libraries(
         "Table 10, Appendix I",
         "bandwidth.csv",
-        Value("avg_mb_s", "mean rate", "from the mean of 100 round trips", pairs("mean", IRECV)),
-        Value(
-            "best_mb_s", "best rate", "from the fastest of 100 round trips", pairs("best", IRECV)
-        ),
-        Value(
-            "worst_mb_s", "worst rate", "from the slowest of 100 round trips", pairs("worst", IRECV)
-        ),
+        *rates(pairs(IRECV)),
         keys=PAIRS,
-        across=["mpi"],
         only={"program": ["modified"]},
-        libraries=True,
         figures="Figures 15 to 20, Appendix H",
     ),
-    table(
+    beside_libraries(
         "Appendices F and G, with MPI_Recv",
         "bandwidth.csv",
-        Value("avg_mb_s", "mean rate", "from the mean of 100 round trips", pairs("mean", RECV)),
-        Value("best_mb_s", "best rate", "from the fastest of 100 round trips", pairs("best", RECV)),
-        Value(
-            "worst_mb_s", "worst rate", "from the slowest of 100 round trips", pairs("worst", RECV)
-        ),
+        *rates(pairs(RECV)),
         keys=PAIRS,
-        across=["mpi"],
         only={"program": ["original"], "construct": RECV},
-        libraries=True,
         figures="Appendix F",
     ),
-    table(
+    beside_libraries(
         "Appendices F and G, with MPI_Irecv",
         "bandwidth.csv",
-        Value(
-            "avg_mb_s",
-            "mean rate",
-            "from the mean of 100 round trips that do not wait for the message",
-            too_early("mean"),
-        ),
-        Value(
-            "best_mb_s",
-            "best rate",
-            "from the fastest of 100 round trips that do not wait for the message",
-            too_early("best"),
-        ),
-        Value(
-            "worst_mb_s",
-            "worst rate",
-            "from the slowest of 100 round trips that do not wait for the message",
-            too_early("worst"),
-        ),
+        *rates(too_early, " that do not wait for the message"),
         keys=PAIRS,
-        across=["mpi"],
         only={"program": ["original"], "construct": IRECV},
-        libraries=True,
         figures="Appendix F",
     ),
-    table(
+    beside_libraries(
         "Tables of the long messages, verbatim",
         "bandwidth_long_sequences.csv",
         Value(
@@ -325,13 +280,10 @@ TABLES = [
             without="their sizes are not certain",
         ),
         keys=[
-            Key("program", "program"),
-            Key("cell_construct", "pair"),
-            Key("cell_part", "part"),
-            Key("seq_index", "place"),
+            *(Key("program", "program"), Key("cell_construct", "pair")),
+            *(Key("cell_part", "part"), Key("seq_index", "place")),
         ],
         across=["mpi", "statistic"],
-        libraries=True,
     ),
 ]
 
@@ -346,20 +298,13 @@ SHOWN = [
 ]
 
 CLAIMS = {
-    "linpack": Claim(
-        ratio(rate_of("lam"), rate_of("mpich"), "params.p", "params.q", "params.n"), more_than=1
-    ),
-    "linpack lead": Claim(
-        ratio(rate_of("lam"), rate_of("mpich"), "params.p", "params.q", "params.n"), more_than=1.026
-    ),
+    "linpack": Claim(ratio(rate_of("lam"), rate_of("mpich"), *POINTS), more_than=1),
+    "linpack lead": Claim(ratio(rate_of("lam"), rate_of("mpich"), *POINTS), more_than=1.026),
     "lattice": Claim(
         ratio(
             lattice("launch", "lam"),
             lattice("launch", "mpich"),
-            "params.nx",
-            "params.nt",
-            "params.trajectories",
-            "ranks",
+            *("params.nx", "params.nt", "params.trajectories", "ranks"),
         ),
         less_than=1,
     ),
@@ -371,20 +316,7 @@ CLAIMS = {
     "remote shells": Claim(ratio(start("lam"), start("mpich-hydra"), "ranks"), less_than=1),
     "slurm": Claim(ratio(start("lam"), start("mpich"), "ranks"), less_than=1),
     "messages": Claim(
-        ratio(
-            of_run(
-                "pt2pt",
-                "half_round_trip",
-                {"environment": "lam", "params.placement": "between-nodes"},
-            ),
-            of_run(
-                "pt2pt",
-                "half_round_trip",
-                {"environment": "mpich", "params.placement": "between-nodes"},
-            ),
-            "at.construct",
-            LENGTH,
-        ),
+        ratio(half_round_trip("lam"), half_round_trip("mpich"), "at.construct", LENGTH),
         each="at.construct",
         less_than=1,
     ),
@@ -392,20 +324,14 @@ CLAIMS = {
         ratio(
             of_run("hpl", "rate", {"environment": "lam-lamd"}),
             of_run("hpl", "rate", {"environment": "lam"}),
-            "params.p",
-            "params.q",
-            "params.n",
+            *POINTS,
         ),
         less_than=1,
     ),
     "too early": Claim(
         ratio(
             too_early("best"),
-            of_run(
-                "pt2pt",
-                "bandwidth_best",
-                {"params.placement": "between-nodes", "params.reply_before_wait": False},
-            ),
+            of_run("pt2pt", "bandwidth_best", {**NODES, "params.reply_before_wait": False}),
             "at.construct",
             LENGTH,
         ),
