@@ -7,13 +7,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from operator import sub
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from plugins.papers.fields import LENGTH, NOWHERE, BlockValues, Field, computed, plain_value
 from plugins.papers.run_values import RunValues, of_run
-from plugins.papers.study import Claim, Key, Quantity, Shown, Study, Value, ratio, table
+from plugins.papers.study import (
+    Claim,
+    Key,
+    PrintedTable,
+    Quantity,
+    Shown,
+    Study,
+    Value,
+    ratio,
+    table,
+)
 from reports.models.collectives import FORMS, Form, Law, aggregated_factor
 
 #: The forms f of start-up and g of delay in the paper's Table 3.
@@ -37,7 +47,6 @@ LENGTHY = ["broadcast", "gather", "scatter", "reduce", "scan", "total_exchange"]
 PROCS = [2, 4, 8, 16, 32, 64, 128]
 OPERATION, NODES = Key("operation", "operation", "at.operation"), Key("procs", "nodes", "ranks")
 BYTES = Key("message_bytes", "bytes", LENGTH)
-BY_EXPRESSION = "by Table 3's expression"
 
 
 def by_expression(row: Mapping[str, str], at: Mapping[str, float]) -> dict[str, float | None]:
@@ -158,53 +167,64 @@ def time_of(operation: str) -> Quantity:
     return of_run("collectives", "collective_time", {"at.operation": operation})
 
 
+def coefficient(column: str, title: str, index: int, part: str, **unit: Any) -> Value:
+    """A coefficient of Table 3: `part` of the law of start-up, 0, or delay, 1."""
+
+    def fit(_: str, __: float, *laws: Law | None) -> float:
+        law = laws[index]
+        return getattr(law, part) if law else math.nan
+
+    return Value(column, title, "fitted", lambda run: by_law(times(run), fit), **unit)
+
+
+def by_expressions(number: str, *values: Value, **further: Any) -> PrintedTable:
+    """A figure whose curves are given by Table 3."""
+    further = {"only": {"operation": LENGTHY}, "law": by_expression, **further}
+    return table(number, "timing_expressions.csv", *values, **further)
+
+
+def expressed(column: str, title: str, ours: Quantity) -> Value:
+    """A column that Table 3 gives."""
+    return Value(column, title, "by Table 3's expression", ours)
+
+
+def quoted(number: str, value: Value, **further: Any) -> PrintedTable:
+    """Times that the text quotes."""
+    return table(number, "measured_latencies.csv", value, **further)
+
+
 TABLES = [
-    table(
+    by_expressions(
         "Figure 1",
-        "timing_expressions.csv",
-        Value("startup_us", "start-up", "by Table 3's expression", start_up()),
+        expressed("startup_us", "start-up", start_up()),
         keys=[OPERATION, NODES],
-        law=by_expression,
+        only={},
         at={"procs": PROCS},
         figures="Figure 1",
     ),
-    table(
+    by_expressions(
         "Figure 2",
-        "timing_expressions.csv",
-        Value(
-            "time_us", "time", "by Table 3's expression", of_run("collectives", "collective_time")
-        ),
+        expressed("time_us", "time", of_run("collectives", "collective_time")),
         keys=[OPERATION, NODES, BYTES],
-        only={"operation": LENGTHY},
-        law=by_expression,
-        at={"procs": [32], "message_bytes": [4, 16, 64, 256, 1024, 4096, 16384, 65536]},
+        at={"procs": [32], "message_bytes": [4**k for k in range(1, 9)]},
         nearest={"procs": 32},
         figures="Figure 2",
         further=False,
     ),
-    table(
+    by_expressions(
         "Figure 3",
-        "timing_expressions.csv",
-        Value(
-            "time_us",
-            "time",
-            "by Table 3's expression",
-            of_run("collectives", "collective_time", {LENGTH: [16, 65536]}),
+        expressed(
+            "time_us", "time", of_run("collectives", "collective_time", {LENGTH: [16, 65536]})
         ),
         keys=[OPERATION, BYTES, NODES],
-        only={"operation": LENGTHY},
-        law=by_expression,
         at={"procs": PROCS, "message_bytes": [16, 65536]},
         figures="Figure 3",
     ),
-    table(
+    by_expressions(
         "Figure 4",
-        "timing_expressions.csv",
-        Value("startup_us", "start-up T0", "by Table 3's expression", start_up()),
-        Value("delay_us", "delay D of 1024 bytes", "by Table 3's expression", delay),
+        expressed("startup_us", "start-up T0", start_up()),
+        expressed("delay_us", "delay D of 1024 bytes", delay),
         keys=[OPERATION, NODES],
-        only={"operation": LENGTHY},
-        law=by_expression,
         at={"procs": [32], "message_bytes": [1024]},
         nearest={"procs": 32},
         further=False,
@@ -212,64 +232,34 @@ TABLES = [
     table(
         "Table 3",
         "timing_expressions.csv",
-        Value(
-            "startup_a_us",
-            "start-up a",
-            "fitted",
-            lambda run: by_law(times(run), lambda _, __, startup, ___: startup.slope),
-        ),
-        Value(
-            "startup_b_us",
-            "start-up b",
-            "fitted",
-            lambda run: by_law(times(run), lambda _, __, startup, ___: startup.offset),
-        ),
-        Value(
-            "delay_c_us_per_byte",
-            "delay c a byte",
-            "fitted",
-            lambda run: by_law(times(run), lambda *law: law[3].slope if law[3] else math.nan),
-            unit="s",
-            factor=1e-6,
-        ),
-        Value(
-            "delay_d_us_per_byte",
-            "delay d a byte",
-            "fitted",
-            lambda run: by_law(times(run), lambda *law: law[3].offset if law[3] else math.nan),
-            unit="s",
-            factor=1e-6,
-        ),
+        coefficient("startup_a_us", "start-up a", 0, "slope"),
+        coefficient("startup_b_us", "start-up b", 0, "offset"),
+        coefficient("delay_c_us_per_byte", "delay c a byte", 1, "slope", unit="s", factor=1e-6),
+        coefficient("delay_d_us_per_byte", "delay d a byte", 1, "offset", unit="s", factor=1e-6),
         keys=[OPERATION],
     ),
-    table(
+    by_expressions(
         "Figure 5",
-        "timing_expressions.csv",
-        Value(
+        expressed(
             "rate_mb_s",
             "R∞",
-            "by Table 3's expression",
             lambda run: delays(run).at_points(aggregated).pick(LENGTH, "greatest"),
         ),
-        Value(
+        expressed(
             "rate_mb_s",
             "R∞ by the fitted law",
-            "by Table 3's expression",
             lambda run: by_law(times(run), law_rate, by_ranks=True),
         ),
         keys=[OPERATION, NODES],
-        only={"operation": LENGTHY},
-        law=by_expression,
         at={"procs": PROCS},
         figures="Figure 5",
     ),
-    table(
+    quoted(
         "Times quoted in the text",
-        "measured_latencies.csv",
         Value("time_us", "time", "as the text quotes it", of_run("collectives", "collective_time")),
         keys=[OPERATION, NODES, Key("message_bytes", "bytes", LENGTH, {"": 4})],
         only={
-            "operation": ["broadcast", "gather", "scatter", "reduce", "scan", "total_exchange"],
+            "operation": LENGTHY,
             "quantity": [
                 "startup_measured",
                 "collective_time_measured",
@@ -278,15 +268,13 @@ TABLES = [
         },
         further=False,
     ),
-    table(
+    quoted(
         "Barrier quoted in the text",
-        "measured_latencies.csv",
         Value("time_us", "time", "as the text quotes it, done in hardware", barrier),
         only={"operation": ["barrier"]},
     ),
-    table(
+    quoted(
         "Ranges quoted in the text",
-        "measured_latencies.csv",
         Value(
             "time_us",
             "time",
@@ -297,9 +285,8 @@ TABLES = [
         only={"quantity": ["collective_time_range_min", "collective_time_range_max"]},
         stands="quantity",
     ),
-    table(
+    quoted(
         "Hops quoted in the text",
-        "measured_latencies.csv",
         Value(
             "time_us",
             "time of a hop",

@@ -5,10 +5,21 @@ the same kind."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from plugins.papers.fields import LENGTH
 from plugins.papers.run_values import of_run
-from plugins.papers.study import Claim, Key, Quantity, Shown, Study, Value, ratio, table
+from plugins.papers.study import (
+    Claim,
+    Key,
+    PrintedTable,
+    Quantity,
+    Shown,
+    Study,
+    Value,
+    ratio,
+    table,
+)
 
 NODES = {"params.placement": "between-nodes"}
 MPI = {**NODES, "params.transport": "library", "params.hops": 0}
@@ -17,6 +28,7 @@ DIRECT = {**NODES, "params.route": "direct"}
 LINE_BYTES = 1024
 SHORT = {LENGTH: [128, 256, 512, 768, 1024]}
 LONG = {LENGTH: 800_000}
+PSEND = {**DIRECT, "at.construct": "psend", **LONG}
 #: Lengths of figures 2, 4 and 6, and of 3(a), 5 and 7.
 OF_RATES = [16, 64, 256, 1024, 4096, 16384, 65536, 262144, 800000]
 OF_TIMES = [0, 128, 256, 384, 512, 640, 768, 896, 1024]
@@ -26,8 +38,9 @@ KEYS = [
     Key("", "route", "params.route", then="direct"),
 ]
 BYTES = Key("message_bytes", "bytes", LENGTH)
-PVM = {"library": ["PVM"]}
-NATIVE = {"library": ["CMMD", "NX", "MPL"]}
+OPERATIONS = {"pvm_psend": "psend", "pvm_send_inplace": "InPlace", "pvm_send_raw": "Raw"}
+FILE = "latency_bandwidth.csv"
+CALL = ["machine", "library", "protocol", "mode"]
 OF_LINE = "intercept of a straight line up to 1024 bytes"
 OF_RATE = "from the mean of 100 round trips of 800 Kbytes"
 DRAWN = "by a straight line through the printed latency and the rate of 800 Kbytes"
@@ -55,104 +68,77 @@ def by_latency_and_rate(row: Mapping[str, str], at: Mapping[str, float]) -> dict
     return {"time_us": time_us, "rate_mb_s": m / time_us}
 
 
+def of_table_2(latency: Quantity, rate: Quantity) -> list[Value]:
+    """Columns of Table 2."""
+    return [
+        Value("latency_us", "latency", OF_LINE, latency),
+        Value("bandwidth_mb_s", "bandwidth", OF_RATE, rate),
+    ]
+
+
+def plotted(number: str, value: Value, lengths: list[int], **further: Any) -> PrintedTable:
+    """Curves that the paper prints as plots only, through the values of Table 2."""
+    further |= {"law": by_latency_and_rate, "at": {"message_bytes": lengths}, "printed": False}
+    return table(number, FILE, value, **further)
+
+
+def rates(ours: Quantity) -> Value:
+    """Rates over lengths."""
+    return Value("rate_mb_s", "rate", DRAWN, ours)
+
+
+def times(ours: Quantity) -> Value:
+    """Times of short messages over lengths."""
+    return Value("time_us", "transfer time", DRAWN, ours)
+
+
+BY_PROTOCOL = {"keys": [*KEYS, BYTES], "only": {"library": ["PVM"]}}
+NATIVE = {
+    "keys": [BYTES],
+    "across": ["machine", "library"],
+    "only": {"library": ["CMMD", "NX", "MPL"]},
+}
+
 TABLES = [
     table(
         "Table 2",
-        "latency_bandwidth.csv",
-        Value(
-            "latency_us",
-            "latency",
-            "intercept of a straight line up to 1024 bytes",
-            start_up("pvm_echo", NODES),
-        ),
-        Value(
-            "bandwidth_mb_s",
-            "bandwidth",
-            "from the mean of 100 round trips of 800 Kbytes",
-            of_run("pvm_echo", "bandwidth_mean", {**NODES, **LONG}),
+        FILE,
+        *of_table_2(
+            start_up("pvm_echo", NODES), of_run("pvm_echo", "bandwidth_mean", {**NODES, **LONG})
         ),
         keys=KEYS,
-        only=PVM,
+        only={"library": ["PVM"]},
     ),
     table(
         "Table 2, native calls and PVMe",
-        "latency_bandwidth.csv",
-        Value(
-            "latency_us",
-            "latency",
-            "intercept of a straight line up to 1024 bytes",
-            start_up("echo", MPI),
-        ),
-        Value(
-            "bandwidth_mb_s",
-            "bandwidth",
-            "from the mean of 100 round trips of 800 Kbytes",
-            of_run("echo", "bandwidth", {**MPI, **LONG}),
-        ),
-        across=["machine", "library", "protocol", "mode"],
+        FILE,
+        *of_table_2(start_up("echo", MPI), of_run("echo", "bandwidth", {**MPI, **LONG})),
+        across=CALL,
         only={"library": ["CMMD", "NX", "MPL", "PVMe"]},
     ),
-    table(
+    plotted(
         "Figures 2, 4 and 6",
-        "latency_bandwidth.csv",
-        Value(
-            "rate_mb_s",
-            "rate",
-            "by a straight line through the printed latency and the rate of 800 Kbytes",
-            of_run("pvm_echo", "bandwidth_mean", NODES),
-        ),
-        keys=[*KEYS, BYTES],
-        only=PVM,
-        law=by_latency_and_rate,
-        at={"message_bytes": OF_RATES},
-        printed=False,
+        rates(of_run("pvm_echo", "bandwidth_mean", NODES)),
+        OF_RATES,
+        **BY_PROTOCOL,
     ),
-    table(
+    plotted(
         "Figures 2, 4 and 6, native calls",
-        "latency_bandwidth.csv",
-        Value(
-            "rate_mb_s",
-            "rate",
-            "by a straight line through the printed latency and the rate of 800 Kbytes",
-            of_run("echo", "bandwidth", MPI),
-        ),
-        keys=[BYTES],
-        across=["machine", "library"],
-        only=NATIVE,
-        law=by_latency_and_rate,
-        at={"message_bytes": OF_RATES},
-        printed=False,
+        rates(of_run("echo", "bandwidth", MPI)),
+        OF_RATES,
+        **NATIVE,
     ),
-    table(
+    plotted(
         "Figures 3(a), 5 and 7",
-        "latency_bandwidth.csv",
-        Value(
-            "time_us",
-            "transfer time",
-            "by a straight line through the printed latency and the rate of 800 Kbytes",
-            of_run("pvm_echo", "half_round_trip_mean", {**NODES, LENGTH: OF_TIMES}),
-        ),
-        keys=[*KEYS, BYTES],
-        only=PVM,
-        law=by_latency_and_rate,
-        at={"message_bytes": OF_TIMES},
-        printed=False,
+        times(of_run("pvm_echo", "half_round_trip_mean", {**NODES, LENGTH: OF_TIMES})),
+        OF_TIMES,
+        **BY_PROTOCOL,
     ),
-    table(
+    plotted(
         "Figures 3(a), 5 and 7, native calls",
-        "latency_bandwidth.csv",
-        Value(
-            "time_us",
-            "transfer time",
-            "by a straight line through the printed latency and the rate of 800 Kbytes",
-            of_run("echo", "half_round_trip_mean", {**MPI, LENGTH: OF_TIMES}),
-        ),
-        keys=[BYTES],
-        across=["machine", "library"],
-        only=NATIVE,
-        law=by_latency_and_rate,
-        at={"message_bytes": OF_TIMES},
-        printed=False,
+        times(of_run("echo", "half_round_trip_mean", {**MPI, LENGTH: OF_TIMES})),
+        OF_TIMES,
+        **NATIVE,
     ),
     table(
         "Latencies in the text",
@@ -160,27 +146,23 @@ TABLES = [
         Value(
             "latency_us",
             "latency",
-            "intercept of a straight line up to 1024 bytes",
+            OF_LINE,
             without="Table 2 above has the same quantity beside today's",
         ),
-        across=["machine", "library", "protocol", "mode"],
+        across=CALL,
     ),
     table(
         "Copies in the text",
         "copies.csv",
-        Value(
-            "total_copies",
-            "copies",
-            "by the protocol's design",
-            without="it is a property of the protocol",
-            unit="1",
-        ),
-        Value(
-            "network_messages",
-            "messages",
-            "by the protocol's design",
-            without="it is a property of the protocol",
-            unit="1",
+        *(
+            Value(
+                column,
+                title,
+                "by the protocol's design",
+                without="it is a property of the protocol",
+                unit="1",
+            )
+            for column, title in (("total_copies", "copies"), ("network_messages", "messages"))
         ),
         across=["send_routine", "encoding"],
         stands="protocol",
@@ -205,15 +187,8 @@ TABLES = [
             "half a round trip",
             of_run("pvm_echo", "half_round_trip_mean", {**LONG, **DIRECT}),
         ),
-        keys=[
-            Key(
-                "operation",
-                "protocol",
-                "at.construct",
-                {"pvm_psend": "psend", "pvm_send_inplace": "InPlace", "pvm_send_raw": "Raw"},
-            )
-        ],
-        only={"operation": ["pvm_psend", "pvm_send_inplace", "pvm_send_raw"]},
+        keys=[Key("operation", "protocol", "at.construct", OPERATIONS)],
+        only={"operation": list(OPERATIONS)},
     ),
 ]
 
@@ -235,11 +210,7 @@ CLAIMS = {
     "long messages": Claim(ratio(of_pvm("InPlace", LONG), of_pvm("Raw", LONG)), less_than=1),
     "rate": Claim(
         ratio(
-            of_run(
-                "pvm_echo",
-                "bandwidth_mean",
-                {**DIRECT, "at.construct": "psend", **LONG, "environment": "pvm"},
-            ),
+            of_run("pvm_echo", "bandwidth_mean", {**PSEND, "environment": "pvm"}),
             of_run("echo", "bandwidth", {**MPI, **LONG, "environment": "mpich"}),
         ),
         more_than=0.9,
