@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from plugins.papers.fields import LENGTH, Field
 from plugins.papers.run_values import RunValues, of_run
-from plugins.papers.study import Claim, Key, Shown, Study, Value, ratio, table
+from plugins.papers.study import Claim, Key, PrintedTable, Shown, Study, Value, ratio, table
 
 #: Two nodes as Slurm places them.
 NODES = {"params.placement": "between-nodes", "params.transport": "library", "params.hops": 0}
 SHORT = {LENGTH: [8, 16, 32, 64, 128, 256, 512]}
 HOST = {"params.placement": "login-node", "params.transport": "tcp"}
+SELF = {"params.placement": "self"}
+TYPES = {"integer2": "integer16", "integer4": "integer32", "real4": "real32", "real8": "real64"}
 BYTES = Key("length_bytes", "bytes", LENGTH)
 
 time = of_run("echo", "half_round_trip", NODES)
@@ -32,6 +37,13 @@ def greatest_ring(run: RunValues, **where: object) -> Field:
     return run.values("ring", "ring_rate", where, by=["ranks"]).pick("ranks", "greatest")
 
 
+def echoes(part: str, path: str, where: Mapping[str, object], **further: Any) -> PrintedTable:
+    """A part of Tables 8 to 11."""
+    rate = "rate_kb_s", "rate", "length over half a round trip", of_run("echo", "bandwidth", where)
+    further = {"keys": [BYTES], "only": {"path": [path]}, **further}
+    return table(f"Tables 8 to 11, {part}", "data_rates.csv", Value(*rate), **further)
+
+
 TABLES = [
     table(
         "Table 3",
@@ -40,43 +52,18 @@ TABLES = [
             "time_us", "time of an operation", "mean of a loop", of_run("node", "operation_time")
         ),
         keys=[
-            Key(
-                "data_type",
-                "type",
-                "at.operand",
-                {
-                    "integer2": "integer16",
-                    "integer4": "integer32",
-                    "real4": "real32",
-                    "real8": "real64",
-                },
-            ),
+            Key("data_type", "type", "at.operand", TYPES),
             Key("operation", "operation", "at.operation"),
         ],
     ),
-    table(
-        "Table 4 and Figure 1, sieve",
-        "synthetic.csv",
-        Value("wall_s", "time", "one run", of_run("node", "sieve_time")),
-        only={"test": ["sieve"]},
-    ),
-    table(
-        "Table 4 and Figure 1, Dhrystone",
-        "synthetic.csv",
-        Value("wall_s", "time", "one run", of_run("node", "dhrystone_time")),
-        only={"test": ["dhrystone"]},
-    ),
-    table(
-        "Table 4 and Figure 1, floatmath",
-        "synthetic.csv",
-        Value("wall_s", "time", "one run", of_run("node", "floatmath_time")),
-        only={"test": ["floatmath"]},
-    ),
-    table(
-        "Table 4 and Figure 1, Whetstone",
-        "synthetic.csv",
-        Value("wall_s", "time", "one run", of_run("node", "whetstone_time")),
-        only={"test": ["whetstone"]},
+    *(
+        table(
+            f"Table 4 and Figure 1, {program}",
+            "synthetic.csv",
+            Value("wall_s", "time", "one run", of_run("node", f"{program.lower()}_time")),
+            only={"test": [program.lower()]},
+        )
+        for program in ("sieve", "Dhrystone", "floatmath", "Whetstone")
     ),
     table(
         "Table 5",
@@ -119,46 +106,15 @@ TABLES = [
         ),
         across=["machine", "message_regime"],
     ),
-    table(
-        "Tables 8 to 11, neighbours and hops",
-        "data_rates.csv",
-        Value(
-            "rate_kb_s",
-            "rate",
-            "length over half a round trip",
-            of_run(
-                "echo",
-                "bandwidth",
-                {"params.placement": "between-nodes", "params.transport": "library"},
-            ),
-        ),
+    echoes(
+        "neighbours and hops",
+        "node",
+        {"params.placement": "between-nodes", "params.transport": "library"},
         keys=[Key("hops", "hops", "params.hops"), BYTES],
-        only={"path": ["node"]},
         figures="Figures 3 and 4",
     ),
-    table(
-        "Tables 8 to 11, self",
-        "data_rates.csv",
-        Value(
-            "rate_kb_s",
-            "rate",
-            "length over half a round trip",
-            of_run("echo", "bandwidth", {"params.placement": "self"}),
-        ),
-        keys=[BYTES],
-        only={"path": ["self"]},
-        figures="Figure 5",
-    ),
-    table(
-        "Tables 8 to 11, host",
-        "data_rates.csv",
-        Value(
-            "rate_kb_s", "rate", "length over half a round trip", of_run("echo", "bandwidth", HOST)
-        ),
-        keys=[BYTES],
-        only={"path": ["host"]},
-        figures="Figure 6",
-    ),
+    echoes("self", "self", SELF, figures="Figure 5"),
+    echoes("host", "host", HOST, figures="Figure 6"),
     table(
         "Table 12",
         "figures_of_merit.csv",
@@ -199,7 +155,7 @@ CLAIMS = {
         ratio(lambda run: greatest_ring(run, **{LENGTH: 8192}), long_rate), more_than=0.9
     ),
     "self": Claim(
-        ratio(of_run("echo", "half_round_trip", {"params.placement": "self"}), time, LENGTH),
+        ratio(of_run("echo", "half_round_trip", SELF), time, LENGTH),
         less_than=1,
     ),
     "host": Claim(

@@ -9,7 +9,18 @@ from operator import mul
 
 from plugins.papers.fields import LENGTH, Field
 from plugins.papers.run_values import RunValues, of_run, share_of_line
-from plugins.papers.study import Claim, Key, Quantity, Shown, Study, Value, ratio, table
+from plugins.papers.study import (
+    Claim,
+    Key,
+    PrintedLaw,
+    PrintedTable,
+    Quantity,
+    Shown,
+    Study,
+    Value,
+    ratio,
+    table,
+)
 
 #: Ranks that are neighbours, and the rows beside the machines of then that are of other kinds.
 NEAR = {"params.transport": "library", "params.distance": 1, "params.hops": 0}
@@ -17,11 +28,8 @@ NODES = {"params.placement": "between-nodes", **NEAR}
 WITHIN = {"params.placement": "within-node", **NEAR}
 TCP = {"params.transport": "tcp", "params.placement": "between-nodes"}
 UDP = {"params.transport": "udp", "params.placement": "between-nodes"}
-PUT = {
-    "params.placement": "between-nodes",
-    "params.synchronisation": "lock",
-    "at.operation": "put",
-}
+LOCKED = {"params.placement": "between-nodes", "params.synchronisation": "lock"}
+PUT = {**LOCKED, "at.operation": "put"}
 MILLION = {LENGTH: 1_000_000}
 #: The lengths at which curves are drawn that the paper prints as plots only.
 DRAWN = [1, 4, 16, 64, 256, 1000, 4000, 16000, 64000, 250_000, 1_000_000]
@@ -84,6 +92,21 @@ def share_of_peak(row: Mapping[str, str], _: Mapping[str, float]) -> dict[str, f
     return {"peak_share": float(rate) / float(peak) if rate and peak else None}
 
 
+def plotted(number: str, value: Value, law: PrintedLaw) -> PrintedTable:
+    """Curves that the paper prints as plots only, by a law from Table 2.1."""
+    return table(
+        number,
+        "latency_bandwidth.csv",
+        value,
+        keys=[Key("message_bytes", "bytes", LENGTH)],
+        across=["machine", "variant"],
+        only={"kind": ["multiprocessor"]},
+        law=law,
+        at={"message_bytes": DRAWN},
+        printed=False,
+    )
+
+
 ECHO = of_echo(latency, NODES)
 latency_udp = of_one_byte(UDP)
 
@@ -134,37 +157,25 @@ TABLES = [
         plane=("latency_us", "bandwidth_mb_s"),
         figures="Figure 2.5",
     ),
-    table(
+    plotted(
         "Figure 2.2",
-        "latency_bandwidth.csv",
         Value(
             "time_us",
             "transfer time",
             "by a straight line through the printed latency and the time of 10⁶ bytes",
             of_run("echo", "half_round_trip", NODES),
         ),
-        keys=[Key("message_bytes", "bytes", LENGTH)],
-        across=["machine", "variant"],
-        only={"kind": ["multiprocessor"]},
-        law=by_line,
-        at={"message_bytes": DRAWN},
-        printed=False,
+        by_line,
     ),
-    table(
+    plotted(
         "Figure 2.3",
-        "latency_bandwidth.csv",
         Value(
             "rate_mb_s",
             "bandwidth",
             "R∞·m/(m + n½), with the printed n½ and the rate of 10⁶ bytes",
             of_run("echo", "bandwidth", NODES),
         ),
-        keys=[Key("message_bytes", "bytes", LENGTH)],
-        across=["machine", "variant"],
-        only={"kind": ["multiprocessor"]},
-        law=by_half_length,
-        at={"message_bytes": DRAWN},
-        printed=False,
+        by_half_length,
     ),
     table(
         "Table 3.1",
@@ -172,31 +183,19 @@ TABLES = [
         Value("latency_us", "latency", "as in Table 2.1", latency),
         Value("latency_cycles", "in cycles", "latency times clock", latency_cycles, unit="1"),
         Value("clock_mhz", "clock", "the vendor's", clock),
-        Value(
-            "linpack100_mflops",
-            "LINPACK 100",
-            "one run as compiled",
-            of_run("node", "linpack_100_rate"),
+        *(
+            Value(f"linpack{n}_mflops", f"LINPACK {n}", were, of_run("node", f"linpack_{n}_rate"))
+            for n, were in ((100, "one run as compiled"), (1000, "one run of the best effort"))
         ),
-        Value(
-            "linpack1000_mflops",
-            "LINPACK 1000",
-            "one run of the best effort",
-            of_run("node", "linpack_1000_rate"),
-        ),
-        Value(
-            "linpack100_ops_per_cycle",
-            "LINPACK 100, operations a cycle",
-            "rate over clock",
-            of_run("node", "operations_per_cycle", {"at.kernel": "linpack_100"}),
-            unit="1",
-        ),
-        Value(
-            "linpack1000_ops_per_cycle",
-            "LINPACK 1000, operations a cycle",
-            "rate over clock",
-            of_run("node", "operations_per_cycle", {"at.kernel": "linpack_1000"}),
-            unit="1",
+        *(
+            Value(
+                f"linpack{n}_ops_per_cycle",
+                f"LINPACK {n}, operations a cycle",
+                "rate over clock",
+                of_run("node", "operations_per_cycle", {"at.kernel": f"linpack_{n}"}),
+                unit="1",
+            )
+            for n in (100, 1000)
         ),
         across=["machine", "variant"],
     ),
