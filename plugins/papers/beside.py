@@ -38,7 +38,7 @@ class InPrint(NamedTuple):
 
 @dataclass(frozen=True)
 class Beside:
-    """One quantity of a printed table, then and now, by point: what the table's keys say.
+    """Quantity of a printed table, then and now, by point: the coordinates of the table's keys.
 
     `ours` is the run's quantity, None where it has no such; `held`: places that the run is asked at
     one value of.
@@ -57,7 +57,7 @@ class Beside:
 
     @cached_property
     def is_by_law(self) -> bool:
-        """Whether its values of then are what the table's law gives."""
+        """True where the table's law gives its values of then."""
         return self.column.column not in self._rows[0]
 
     @cached_property
@@ -73,7 +73,7 @@ class Beside:
 
     @cached_property
     def in_print(self) -> dict[Point, dict[str, InPrint]]:
-        """The same as printed; nothing of what is calculated from printed values."""
+        """Values as printed; nothing of a quantity calculated from printed values."""
         found: dict[Point, dict[str, InPrint]] = {}
         name = self.column.column
         for row in () if self.column.calculated or self.is_by_law else self._rows:
@@ -97,8 +97,8 @@ class Beside:
                 yield {**row, **{k: "" if v is None else f"{v:.12g}" for k, v in made.items()}}
 
     def _place(self, row: Mapping[str, str]) -> tuple[Point, str]:
-        """What a printed row has of the keys, in the words of a run; and what it is headed by, in
-        words for readers, "" in a table with none across."""
+        """Point of a printed row, in the words of a run; and its heading across, in words for
+        readers, "" in a table with none across."""
         texts = ((one, row[one.column] if one.column else one.then) for one in self.table.keys)
         point = tuple(plain_value(one.today.get(text, text)) for one, text in texts)
         across = (self.study.words.get(row[k], row[k]) for k in self.table.across if row[k])
@@ -109,7 +109,7 @@ class Beside:
 
     @cached_property
     def _asked(self) -> tuple[Field, list[Request]]:
-        """What the run has, and what it was asked for."""
+        """Values of the run, and what it was asked for."""
         run = RunValues(self.analysis, {one.axis: one.ours for one in self.table.keys}, self.held)
         if self.ours is None:
             return Field((), {}), []
@@ -117,16 +117,16 @@ class Beside:
 
     @property
     def requests(self) -> list[Request]:
-        """What is asked of the run for it."""
+        """Requests to the run."""
         return self._asked[1]
 
     def why_nothing(self) -> str:
-        """Why the run has nothing of it; "" where that is not known."""
+        """Reason why the run has nothing of it; "" where that is not known."""
         return self.requests[0].why_nothing() if self.requests else ""
 
     @cached_property
     def measured(self) -> dict[Point, dict[str, Row]]:
-        """Point → environment → what was measured. Keys that a run has not count as none."""
+        """Point → environment → row. Keys that a run lacks count as none."""
         found: dict[Point, dict[str, Row]] = {}
         for point, name, one in self._asked[0].items():
             blocks, numbers = zip(*sorted(one.by_block.items()), strict=True)
@@ -138,7 +138,7 @@ class Beside:
 
     @cached_property
     def now(self) -> dict[Point, dict[str, Row]]:
-        """The same, where it gives a number."""
+        """Measured rows that give a number."""
         return {
             point: kept
             for point, rows in self.measured.items()
@@ -146,8 +146,8 @@ class Beside:
         }
 
     def no_number(self, row: Row) -> str | None:
-        """Why blocks give no number that is fitted to them, or their difference, which one outlier
-        can decide; None where they do, and for what was measured itself."""
+        """Reason why blocks give no fit or difference, which an outlier can decide; None if they do,
+        and for what was measured itself."""
         done, n = self._asked[0].made_by, row.summary.n
         if not done & {"line", "law", "difference"}:
             return None
@@ -164,7 +164,7 @@ class Beside:
 
     @cached_property
     def across(self) -> list[str]:
-        """What is side by side in the printed table."""
+        """Headings side by side in the printed table."""
         return list(dict.fromkeys(name for _, name, _ in self.printed.items()))
 
     @cached_property
@@ -188,7 +188,7 @@ class Beside:
 
     @cached_property
     def unit(self) -> ReadableUnit:
-        """In which values of then and now are written."""
+        """Unit of values of then and now."""
         unit = self.column.unit
         known = _AS_PRINTED.get((unit, self.column.factor)) or _LABELS.get(unit)
         values = [one.by_block[0] for _, _, one in self.printed.items()]
@@ -201,7 +201,7 @@ class Beside:
         return found.by_block[0] if found else None
 
     def reference(self, point: Point, environment: str) -> float | None:
-        """What a run's value is compared with: its library's of then, or the best machine's."""
+        """Value of then for the ratio: the library's own, or the best machine's."""
         if self.table.libraries:
             return self.si(point, library_of(environment))
         metrics = self.analysis.register.metrics

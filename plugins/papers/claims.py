@@ -32,7 +32,7 @@ WIDEST = 1000
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim: in an environment, or, with "", as a whole."""
+    """Verdict on a claim: in an environment, or, with "", as a whole."""
 
     environment: str
     word: str
@@ -105,7 +105,7 @@ def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
 def _on_shared_cores(
     analysis: Analysis, requests: Sequence[Request], field: Field, name: str
 ) -> str | None:
-    """Why no machine's speed decides the claim, and what would; None where no core was shared."""
+    """Reason that shared cores decide no claim, and what would; None where none was shared."""
     values = [by[name] for by in field.values.values() if name in by]
     shared = sum(shares_cores(one.flags) for one in values)
     if not shared:

@@ -39,8 +39,7 @@ _MANY = {HOLDS: "hold", FAILS: "do not hold", DIFFERS: "differ between libraries
 
 @dataclass(frozen=True)
 class StudyPart:
-    """One table or figure of the paper with what the run has of it, and its doubtful digits with
-    the marks that values have of them."""
+    """Table or figure of the paper with what the run has of it; doubtful digits by their marks."""
 
     number: str
     title: str
@@ -127,7 +126,7 @@ def _answer(claims: Sequence[JudgedClaim], measured: int, printed: int) -> str:
 
 
 def _warnings(study: Study, analysis: Analysis) -> Iterator[str]:
-    """Why less of the paper has a counterpart in the run, or a less firm one, than could."""
+    """Reasons why less of the paper has a counterpart in the run, or a less firm one."""
     run = analysis.run
     if run.plan.campaign != study.name:
         own = f"; the study's own: assay run {study.name}" if study.name in studies() else ""
@@ -181,7 +180,7 @@ def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
 
 
 def _shown(shown: Shown, analysis: Analysis) -> StudyPart:
-    """What a run shows with a figure or a statement that the paper prints without numbers."""
+    """The run's part of a report, with a figure or statement that has no numbers in print."""
     check = shown.check
     if shown.shows == "mpi_profile":
         parts = [make(analysis, check) for make in hooks("check_parts")]

@@ -148,7 +148,7 @@ class Field:
         return self.made(made, None, *kinds)
 
     def lead(self, ahead: str, behind: str) -> Field:
-        """One name's value over another's, under the first name."""
+        """Values of a name over those of another, under the first name."""
         return self.made(
             (point, ahead, computed(truediv, by.get(ahead), by.get(behind)))
             for point, by in self.values.items()

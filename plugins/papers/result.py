@@ -133,7 +133,7 @@ def _lacking(found: StudyOutcome) -> Iterator[Block | None]:
 
 
 def _then(found: StudyOutcome) -> Iterator[Block]:
-    """How it was measured, on what, and the files that the paper prints."""
+    """Procedure, machines, and the files that the paper prints."""
     study = found.study
     yield from map(Sentence, study.procedure)
 
@@ -162,6 +162,6 @@ def report_section(analysis: Analysis, links: RawLinks) -> Section | None:
 
 
 def next_command(run: Run) -> NextCommand | None:
-    """Where a complete run of a study leads: to its document."""
+    """Next command of a complete run of a study: its document."""
     name = run.plan.campaign
     return commands.paper(name, run) if name in studies() else None

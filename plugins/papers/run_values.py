@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has of a quantity, by what tells its points apart, and why it has nothing."""
+"""Values of a run by the places that tell its points apart, and why it has none."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Request:
         ]
 
     def why_absent(self) -> str:
-        """Why the run lacks it: no nominal rate, or why its first such case was skipped."""
+        """Reason why the run lacks it: no nominal rate, or that of its first skipped case."""
         if self.over_network and not line_rate(self.analysis):
             return f"site {self.analysis.run.plan.site} states no nominal rate of its network"
         return next((case.skipped for case in self._cases() if case.skipped is not None), "")
 
     def why_nothing(self) -> str:
-        """The same where the run has nothing of it, or that it was planned in vain."""
+        """Reason why the run has nothing of it, with cases planned in vain."""
         in_vain = "no launch of its cases has a value" if any(self._cases()) else ""
         return self.why_absent() or in_vain
 
@@ -146,7 +146,7 @@ def share_of_line(
 
 
 def found_at(analysis: Analysis, row: Row, place: str) -> Any:
-    """What a row has at a place; None without it."""
+    """Value of a row at a place; None without it."""
     case = analysis.case(row)
     kind, _, name = place.partition(".")
     if kind == "params":

@@ -110,7 +110,7 @@ class Doubt:
     columns: Sequence[str]
 
     def is_about(self, row: PrintedRow, column: str) -> bool:
-        """Whether a printed row's value of this column is a doubtful one."""
+        """True where a printed row's value of this column is doubtful."""
         asked = not self.columns or column in self.columns
         return bool(self.rows) and asked and all(row[k] in v for k, v in self.rows.items())
 

@@ -99,7 +99,7 @@ def _line(form: Form, points: Sequence[tuple[float, float, float]]) -> Law:
 def by_law(
     times: Field, value: Callable[[str, float, Law, Law | None], float], *, by_ranks: bool = False
 ) -> Field:
-    """What the law through times by operation, ranks and length gives for each operation, or for
+    """Value by the law through times by operation, ranks and length, for each operation, or for
     each at each number of ranks."""
     lines: dict[tuple[str, str], dict[tuple[float, float], BlockValues]] = {}
     for (operation, ranks, length), name, one in times.items():
