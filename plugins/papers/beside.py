@@ -146,8 +146,7 @@ class Beside:
         }
 
     def no_number(self, row: Row) -> str | None:
-        """Reason why blocks give no fit or difference, which an outlier can decide; None if they do,
-        and for what was measured itself."""
+        """Reason why blocks give no fit or difference, which an outlier can decide; else None."""
         done, n = self._asked[0].made_by, row.summary.n
         if not done & {"line", "law", "difference"}:
             return None

@@ -126,7 +126,7 @@ class PrintedTable:
     `stands` says what a line is in a table without keys. `variants` are the kinds of rows that a
     run has of a table of machines: title → column → quantity, others are empty; without any as in
     the columns. `figures` names the figures of the same numbers, over the last key, of the columns
-    `drawn` or all; `plane`, columns x and y, makes it one of machines as points. Without `printed`
+    `drawn` or all. Without `printed`
     the numbers are drawn only; without `further` points that only the run has are left out. The
     rest is of `paper.md` and `doubtful.csv`.
     """
@@ -145,7 +145,6 @@ class PrintedTable:
     variants: Mapping[str, Mapping[str, Quantity]] = field(default_factory=dict)
     figures: str = ""
     drawn: Sequence[str] = ()
-    plane: tuple[str, str] | None = None
     printed: bool = True
     further: bool = True
     title: str = ""
@@ -225,10 +224,10 @@ class Uncounted:
 class Study:
     """A paper: what it is, its tables in their order, its claims.
 
-    `words`: words of the files → the same for readers. `machines` is a YAML file of the folder that
-    describes the machines of then. `ranks_per_node`: most processes on a node then, 0: not stated.
-    The rest is of `paper.md`: `then` describes the machines, too, `procedure` how they were
-    measured; `files`: title, note and text of those that the paper prints.
+    `machines` is a YAML file of the folder that describes the machines of then. `ranks_per_node`:
+    most processes on a node then, 0: not stated. The rest is of `paper.md`: `then` describes the
+    machines, too, `procedure` how they were measured; `words`: words of the CSV files → the same
+    for readers; `files`: title, note and text of those that the paper prints.
     """
 
     name: str
@@ -236,7 +235,6 @@ class Study:
     claims: Mapping[str, Claim]
     shown: Sequence[Shown] = ()
     machines: str = ""
-    words: Mapping[str, str] = field(default_factory=dict)
     ranks_per_node: int = 0
     title: str = ""
     authors: str = ""
@@ -244,6 +242,7 @@ class Study:
     question: str = ""
     procedure: Sequence[str] = ()
     then: Sequence[str] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
     missing: Sequence[Uncounted] = ()
     files: Sequence[tuple[str, str, str]] = ()
 
@@ -278,6 +277,7 @@ class Study:
             question=question,
             procedure=_items(sections["How it was measured then"]),
             then=_items(sections.get("The machines of then", "")),
+            words=dict(item.split(": ") for item in _items(sections.get("Words", ""))),
             tables=[
                 replace(part, title=title, note=note, doubts=self._doubts(part))
                 for part in self.tables

@@ -20,8 +20,7 @@ from checks.common.registry import CHECKS
 from plugins.papers import tables
 from plugins.papers.beside import besides, by_variant
 from plugins.papers.document import make_document
-from plugins.papers.figures import figures_of
-from plugins.papers.labels import Label, label_beside
+from plugins.papers.figures import Label, figures_of, label_beside
 from plugins.papers.result import paper_result
 from plugins.papers.run_values import RunValues
 from plugins.papers.study import FOLDER, load_study, studies

@@ -340,18 +340,6 @@ CLAIMS = {
 STUDY = Study(
     "collectives-1996",
     ranks_per_node=1,
-    words={
-        "startup_measured": "start-up",
-        "collective_time_measured": "time measured",
-        "collective_time_from_expression": "by expression",
-        "collective_time_range_min": "and operations, the least",
-        "collective_time_range_max": "and operations, the greatest",
-        "any": "all machines",
-        "total_exchange": "total exchange",
-        "r_infinity": "R∞",
-        "raw_links_times_procs": "links × nodes",
-        "network_link": "link",
-    },
     tables=TABLES,
     shown=SHOWN,
     claims=CLAIMS,

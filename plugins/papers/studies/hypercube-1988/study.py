@@ -180,16 +180,6 @@ CLAIMS = {
 STUDY = Study(
     "hypercube-1988",
     machines="machines.yaml",
-    words={
-        "ametek_s14": "Ametek S14",
-        "intel_ipsc1": "iPSC/1",
-        "intel_ipsc2": "iPSC/2",
-        "ncube": "Ncube",
-        "vax_11_780": "VAX 11/780",
-        "all": "all lengths",
-        "over_100_bytes": "over 100 bytes",
-        "up_to_100_bytes": "up to 100 bytes",
-    },
     tables=TABLES,
     shown=SHOWN,
     claims=CLAIMS,

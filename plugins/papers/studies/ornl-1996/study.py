@@ -154,8 +154,6 @@ TABLES = [
                 latency_udp, "streams", "window_rate", {**TCP, LENGTH: 50_000}
             ),
         },
-        plane=("latency_us", "bandwidth_mb_s"),
-        figures="Figure 2.5",
     ),
     plotted(
         "Figure 2.2",

@@ -219,7 +219,6 @@ CLAIMS = {
 
 STUDY = Study(
     "pvm-1995",
-    words={"no_interrupt": "without interrupts", "interrupt": "with interrupts"},
     tables=TABLES,
     shown=SHOWN,
     claims=CLAIMS,
