@@ -55,21 +55,21 @@ class Value:
     """A quantity of a printed table, and the same quantity of a run.
 
     `column` is its name in the CSV file, or one that the table's law adds; printed values times
-    `factor` are in the SI unit `unit`, by the ending of the name where neither is given. `were`
-    says what a printed value is: mean of five runs, one run. `without` says why a run has nothing
-    of the kind. `spread` is the column of the standard deviation. `calculated` makes the quantity
-    of printed values and in the same way of a run's.
+    `factor` are in the SI unit `unit`, by the ending of the name where neither is given. `spread`
+    is the column of the standard deviation. `calculated` makes the quantity of printed values and
+    in the same way of a run's. The rest is of `paper.md`: `were` says what a printed value is: mean
+    of five runs, one run; `without`, why a run has nothing of the kind.
     """
 
     column: str
-    title: str
-    were: str
     ours: Quantity | None = None
-    without: str = ""
     unit: str = ""
     factor: float = 1.0
     spread: str = ""
     calculated: Callable[[Field], Field] | None = None
+    title: str = ""
+    were: str = ""
+    without: str = ""
 
     def __post_init__(self) -> None:
         if not self.unit:
@@ -268,7 +268,7 @@ class Study:
         title, sources, question = _paragraphs(head)
         authors, _, published = sources.partition("  ")
         entries = _entries(sections["Tables and figures"])
-        texts = {number: (title, " ".join(note)) for number, title, note in entries}
+        texts = {number: (title, note) for number, title, note in entries}
         return replace(
             self,
             title=title.removeprefix("# "),
@@ -279,12 +279,23 @@ class Study:
             then=_items(sections.get("The machines of then", "")),
             words=dict(item.split(": ") for item in _items(sections.get("Words", ""))),
             tables=[
-                replace(part, title=title, note=note, doubts=self._doubts(part))
+                replace(
+                    part,
+                    title=title,
+                    note=" ".join(note),
+                    doubts=self._doubts(part),
+                    values=[
+                        replace(value, title=quantity, were=were, without=without)
+                        for value, (quantity, were, without) in zip(
+                            part.values, _legend(columns), strict=True
+                        )
+                    ],
+                )
                 for part in self.tables
-                for title, note in [texts[part.number]]
+                for title, (columns, *note) in [texts[part.number]]
             ],
             shown=[
-                replace(part, title=title, note=note)
+                replace(part, title=title, note=" ".join(note))
                 for part in self.shown
                 for title, note in [texts[part.number]]
             ],
@@ -328,8 +339,15 @@ def _selection(text: str) -> dict[str, list[str]]:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Paragraphs of Markdown, lines joined."""
-    return [" ".join(part.split("\n")) for part in re.split(r"\n\n+", text.strip()) if part]
+    """Paragraphs of Markdown, their lines joined but those of tables."""
+    parts = re.split(r"\n\n+", text.strip())
+    return [part if part.startswith("|") else " ".join(part.split("\n")) for part in parts]
+
+
+def _legend(table: str) -> list[list[str]]:
+    """Cells of a table in Markdown, without its first column and its heading."""
+    rows = ([cell.strip() for cell in line.split("|")] for line in table.split("\n")[2:])
+    return [row[2:-1] for row in rows]
 
 
 def _items(text: str) -> list[str]:

@@ -167,25 +167,20 @@ def time_of(operation: str) -> Quantity:
     return of_run("collectives", "collective_time", {"at.operation": operation})
 
 
-def coefficient(column: str, title: str, index: int, part: str, **unit: Any) -> Value:
+def coefficient(column: str, index: int, part: str, **unit: Any) -> Value:
     """A coefficient of Table 3: `part` of the law of start-up, 0, or delay, 1."""
 
     def fit(_: str, __: float, *laws: Law | None) -> float:
         law = laws[index]
         return getattr(law, part) if law else math.nan
 
-    return Value(column, title, "fitted", lambda run: by_law(times(run), fit), **unit)
+    return Value(column, lambda run: by_law(times(run), fit), **unit)
 
 
 def by_expressions(number: str, *values: Value, **further: Any) -> PrintedTable:
     """A figure whose curves are given by Table 3."""
     further = {"only": {"operation": LENGTHY}, "law": by_expression, **further}
     return table(number, "timing_expressions.csv", *values, **further)
-
-
-def expressed(column: str, title: str, ours: Quantity) -> Value:
-    """A column that Table 3 gives."""
-    return Value(column, title, "by Table 3's expression", ours)
 
 
 def quoted(number: str, value: Value, **further: Any) -> PrintedTable:
@@ -196,7 +191,7 @@ def quoted(number: str, value: Value, **further: Any) -> PrintedTable:
 TABLES = [
     by_expressions(
         "Figure 1",
-        expressed("startup_us", "start-up", start_up()),
+        Value("startup_us", start_up()),
         keys=[OPERATION, NODES],
         only={},
         at={"procs": PROCS},
@@ -204,7 +199,7 @@ TABLES = [
     ),
     by_expressions(
         "Figure 2",
-        expressed("time_us", "time", of_run("collectives", "collective_time")),
+        Value("time_us", of_run("collectives", "collective_time")),
         keys=[OPERATION, NODES, BYTES],
         at={"procs": [32], "message_bytes": [4**k for k in range(1, 9)]},
         nearest={"procs": 32},
@@ -213,17 +208,15 @@ TABLES = [
     ),
     by_expressions(
         "Figure 3",
-        expressed(
-            "time_us", "time", of_run("collectives", "collective_time", {LENGTH: [16, 65536]})
-        ),
+        Value("time_us", of_run("collectives", "collective_time", {LENGTH: [16, 65536]})),
         keys=[OPERATION, BYTES, NODES],
         at={"procs": PROCS, "message_bytes": [16, 65536]},
         figures="Figure 3",
     ),
     by_expressions(
         "Figure 4",
-        expressed("startup_us", "start-up T0", start_up()),
-        expressed("delay_us", "delay D of 1024 bytes", delay),
+        Value("startup_us", start_up()),
+        Value("delay_us", delay),
         keys=[OPERATION, NODES],
         at={"procs": [32], "message_bytes": [1024]},
         nearest={"procs": 32},
@@ -232,31 +225,23 @@ TABLES = [
     table(
         "Table 3",
         "timing_expressions.csv",
-        coefficient("startup_a_us", "start-up a", 0, "slope"),
-        coefficient("startup_b_us", "start-up b", 0, "offset"),
-        coefficient("delay_c_us_per_byte", "delay c a byte", 1, "slope", unit="s", factor=1e-6),
-        coefficient("delay_d_us_per_byte", "delay d a byte", 1, "offset", unit="s", factor=1e-6),
+        coefficient("startup_a_us", 0, "slope"),
+        coefficient("startup_b_us", 0, "offset"),
+        coefficient("delay_c_us_per_byte", 1, "slope", unit="s", factor=1e-6),
+        coefficient("delay_d_us_per_byte", 1, "offset", unit="s", factor=1e-6),
         keys=[OPERATION],
     ),
     by_expressions(
         "Figure 5",
-        expressed(
-            "rate_mb_s",
-            "R∞",
-            lambda run: delays(run).at_points(aggregated).pick(LENGTH, "greatest"),
-        ),
-        expressed(
-            "rate_mb_s",
-            "R∞ by the fitted law",
-            lambda run: by_law(times(run), law_rate, by_ranks=True),
-        ),
+        Value("rate_mb_s", lambda run: delays(run).at_points(aggregated).pick(LENGTH, "greatest")),
+        Value("rate_mb_s", lambda run: by_law(times(run), law_rate, by_ranks=True)),
         keys=[OPERATION, NODES],
         at={"procs": PROCS},
         figures="Figure 5",
     ),
     quoted(
         "Times quoted in the text",
-        Value("time_us", "time", "as the text quotes it", of_run("collectives", "collective_time")),
+        Value("time_us", of_run("collectives", "collective_time")),
         keys=[OPERATION, NODES, Key("message_bytes", "bytes", LENGTH, {"": 4})],
         only={
             "operation": LENGTHY,
@@ -269,41 +254,22 @@ TABLES = [
         further=False,
     ),
     quoted(
-        "Barrier quoted in the text",
-        Value("time_us", "time", "as the text quotes it, done in hardware", barrier),
-        only={"operation": ["barrier"]},
+        "Barrier quoted in the text", Value("time_us", barrier), only={"operation": ["barrier"]}
     ),
     quoted(
         "Ranges quoted in the text",
-        Value(
-            "time_us",
-            "time",
-            "as the text quotes it",
-            without="it is the least and the greatest of three machines of then",
-        ),
+        Value("time_us"),
         across=["machine", "quantity"],
         only={"quantity": ["collective_time_range_min", "collective_time_range_max"]},
         stands="quantity",
     ),
     quoted(
-        "Hops quoted in the text",
-        Value(
-            "time_us",
-            "time of a hop",
-            "as the text quotes it",
-            without="it is a property of the networks of then",
-        ),
-        only={"quantity": ["network_latency_per_hop"]},
+        "Hops quoted in the text", Value("time_us"), only={"quantity": ["network_latency_per_hop"]}
     ),
     table(
         "Bandwidths quoted in the text",
         "aggregated_bandwidth.csv",
-        Value(
-            "bandwidth_mb_s",
-            "bandwidth",
-            "the limit for long messages by the fits, or as named",
-            without="Figure 5 has today's R∞ by equation 4",
-        ),
+        Value("bandwidth_mb_s"),
         across=["machine", "operation", "quantity"],
         stands="quantity",
     ),
@@ -337,10 +303,4 @@ CLAIMS = {
     "scatter": Claim(ratio(time_of("scatter"), time_of("broadcast"), "ranks", LENGTH), more_than=1),
 }
 
-STUDY = Study(
-    "collectives-1996",
-    ranks_per_node=1,
-    tables=TABLES,
-    shown=SHOWN,
-    claims=CLAIMS,
-)
+STUDY = Study("collectives-1996", ranks_per_node=1, tables=TABLES, shown=SHOWN, claims=CLAIMS)

@@ -39,18 +39,16 @@ def greatest_ring(run: RunValues, **where: object) -> Field:
 
 def echoes(part: str, path: str, where: Mapping[str, object], **further: Any) -> PrintedTable:
     """A part of Tables 8 to 11."""
-    rate = "rate_kb_s", "rate", "length over half a round trip", of_run("echo", "bandwidth", where)
+    rate = Value("rate_kb_s", of_run("echo", "bandwidth", where))
     further = {"keys": [BYTES], "only": {"path": [path]}, **further}
-    return table(f"Tables 8 to 11, {part}", "data_rates.csv", Value(*rate), **further)
+    return table(f"Tables 8 to 11, {part}", "data_rates.csv", rate, **further)
 
 
 TABLES = [
     table(
         "Table 3",
         "arithmetic.csv",
-        Value(
-            "time_us", "time of an operation", "mean of a loop", of_run("node", "operation_time")
-        ),
+        Value("time_us", of_run("node", "operation_time")),
         keys=[
             Key("data_type", "type", "at.operand", TYPES),
             Key("operation", "operation", "at.operation"),
@@ -60,7 +58,7 @@ TABLES = [
         table(
             f"Table 4 and Figure 1, {program}",
             "synthetic.csv",
-            Value("wall_s", "time", "one run", of_run("node", f"{program.lower()}_time")),
+            Value("wall_s", of_run("node", f"{program.lower()}_time")),
             only={"test": [program.lower()]},
         )
         for program in ("sieve", "Dhrystone", "floatmath", "Whetstone")
@@ -68,31 +66,14 @@ TABLES = [
     table(
         "Table 5",
         "memory.csv",
-        Value(
-            "total_kbytes",
-            "built in",
-            "as built",
-            without="no run measures it; the provenance has each node's",
-        ),
-        Value(
-            "available_kbytes",
-            "to be had",
-            "by malloc in steps of 1 KB until it failed",
-            of_run("node", "allocatable_memory"),
-        ),
+        Value("total_kbytes"),
+        Value("available_kbytes", of_run("node", "allocatable_memory")),
     ),
     table(
         "Table 6",
         "ring.csv",
-        Value(
-            "rate_kb_s", "rate from node to node", "from 100 turns round 64 nodes", greatest_ring
-        ),
-        Value(
-            "wall_s",
-            "100 turns",
-            "100 turns round 64 nodes",
-            without="it follows from the rate and the number of nodes",
-        ),
+        Value("rate_kb_s", greatest_ring),
+        Value("wall_s"),
         keys=[BYTES],
         drawn=["rate_kb_s"],
         figures="Figure 2",
@@ -100,10 +81,8 @@ TABLES = [
     table(
         "Table 7",
         "coefficients.csv",
-        Value("startup_us", "start-up α", "least squares", lambda run: times(run).line("start_up")),
-        Value(
-            "byte_transfer_us", "a byte β", "least squares", lambda run: times(run).line("per_byte")
-        ),
+        Value("startup_us", lambda run: times(run).line("start_up")),
+        Value("byte_transfer_us", lambda run: times(run).line("per_byte")),
         across=["machine", "message_regime"],
     ),
     echoes(
@@ -118,24 +97,16 @@ TABLES = [
     table(
         "Table 12",
         "figures_of_merit.csv",
-        Value("data_rate_kb_s", "rate at 8192 bytes", "echo over one hop", long_rate),
+        Value("data_rate_kb_s", long_rate),
         Value(
             "kiloflops",
-            "rate of arithmetic",
-            "from the sum of three products",
             lambda run: sum_of_products(run).each(lambda time_s: 1 / time_s),
             unit="flop/s",
             factor=1000,
         ),
-        Value("transfer_8_byte_us", "8 bytes", "echo over one hop", of_8_bytes),
-        Value("multiply_8_byte_us", "a product", "Table 3", product),
-        Value(
-            "comm_comp_ratio",
-            "8 bytes over a product",
-            "the two columns before",
-            lambda run: of_8_bytes(run) / product(run),
-            unit="1",
-        ),
+        Value("transfer_8_byte_us", of_8_bytes),
+        Value("multiply_8_byte_us", product),
+        Value("comm_comp_ratio", lambda run: of_8_bytes(run) / product(run), unit="1"),
     ),
 ]
 
@@ -154,10 +125,7 @@ CLAIMS = {
     "ring": Claim(
         ratio(lambda run: greatest_ring(run, **{LENGTH: 8192}), long_rate), more_than=0.9
     ),
-    "self": Claim(
-        ratio(of_run("echo", "half_round_trip", SELF), time, LENGTH),
-        less_than=1,
-    ),
+    "self": Claim(ratio(of_run("echo", "half_round_trip", SELF), time, LENGTH), less_than=1),
     "host": Claim(
         ratio(
             of_run("echo", "half_round_trip", {**HOST, **SHORT}),
@@ -177,10 +145,4 @@ CLAIMS = {
     "8 bytes": Claim(ratio(of_8_bytes, product), more_than=50),
 }
 
-STUDY = Study(
-    "hypercube-1988",
-    machines="machines.yaml",
-    tables=TABLES,
-    shown=SHOWN,
-    claims=CLAIMS,
-)
+STUDY = Study("hypercube-1988", machines="machines.yaml", tables=TABLES, shown=SHOWN, claims=CLAIMS)

@@ -114,30 +114,11 @@ TABLES = [
     table(
         "Table 2.1",
         "latency_bandwidth.csv",
-        Value("latency_us", "latency", "half of the least round trip of an empty message", latency),
-        Value(
-            "bandwidth_mb_s",
-            "bandwidth",
-            "1,000,000 bytes over half a round trip",
-            ECHO["bandwidth_mb_s"],
-        ),
-        Value(
-            "n_half_bytes", "n½", "from a straight line through all lengths", ECHO["n_half_bytes"]
-        ),
-        Value(
-            "theoretical_bandwidth_mb_s",
-            "vendor's peak",
-            "as the vendor states it",
-            without="a run measures none; the nominal rate of its network is the"
-            " site's to state, and the share is of it",
-        ),
-        Value(
-            "peak_share",
-            "share of the peak",
-            "bandwidth over the vendor's peak",
-            ECHO["peak_share"],
-            unit="1",
-        ),
+        Value("latency_us", latency),
+        Value("bandwidth_mb_s", ECHO["bandwidth_mb_s"]),
+        Value("n_half_bytes", ECHO["n_half_bytes"]),
+        Value("theoretical_bandwidth_mb_s"),
+        Value("peak_share", ECHO["peak_share"], unit="1"),
         across=["machine", "variant"],
         law=share_of_peak,
         variants={
@@ -155,41 +136,18 @@ TABLES = [
             ),
         },
     ),
-    plotted(
-        "Figure 2.2",
-        Value(
-            "time_us",
-            "transfer time",
-            "by a straight line through the printed latency and the time of 10⁶ bytes",
-            of_run("echo", "half_round_trip", NODES),
-        ),
-        by_line,
-    ),
-    plotted(
-        "Figure 2.3",
-        Value(
-            "rate_mb_s",
-            "bandwidth",
-            "R∞·m/(m + n½), with the printed n½ and the rate of 10⁶ bytes",
-            of_run("echo", "bandwidth", NODES),
-        ),
-        by_half_length,
-    ),
+    plotted("Figure 2.2", Value("time_us", of_run("echo", "half_round_trip", NODES)), by_line),
+    plotted("Figure 2.3", Value("rate_mb_s", of_run("echo", "bandwidth", NODES)), by_half_length),
     table(
         "Table 3.1",
         "computation.csv",
-        Value("latency_us", "latency", "as in Table 2.1", latency),
-        Value("latency_cycles", "in cycles", "latency times clock", latency_cycles, unit="1"),
-        Value("clock_mhz", "clock", "the vendor's", clock),
-        *(
-            Value(f"linpack{n}_mflops", f"LINPACK {n}", were, of_run("node", f"linpack_{n}_rate"))
-            for n, were in ((100, "one run as compiled"), (1000, "one run of the best effort"))
-        ),
+        Value("latency_us", latency),
+        Value("latency_cycles", latency_cycles, unit="1"),
+        Value("clock_mhz", clock),
+        *(Value(f"linpack{n}_mflops", of_run("node", f"linpack_{n}_rate")) for n in (100, 1000)),
         *(
             Value(
                 f"linpack{n}_ops_per_cycle",
-                f"LINPACK {n}, operations a cycle",
-                "rate over clock",
                 of_run("node", "operations_per_cycle", {"at.kernel": f"linpack_{n}"}),
                 unit="1",
             )

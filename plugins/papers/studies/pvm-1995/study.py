@@ -41,9 +41,6 @@ BYTES = Key("message_bytes", "bytes", LENGTH)
 OPERATIONS = {"pvm_psend": "psend", "pvm_send_inplace": "InPlace", "pvm_send_raw": "Raw"}
 FILE = "latency_bandwidth.csv"
 CALL = ["machine", "library", "protocol", "mode"]
-OF_LINE = "intercept of a straight line up to 1024 bytes"
-OF_RATE = "from the mean of 100 round trips of 800 Kbytes"
-DRAWN = "by a straight line through the printed latency and the rate of 800 Kbytes"
 
 
 def of_pvm(construct: str, at: Mapping[str, object] | None = None) -> Quantity:
@@ -70,26 +67,13 @@ def by_latency_and_rate(row: Mapping[str, str], at: Mapping[str, float]) -> dict
 
 def of_table_2(latency: Quantity, rate: Quantity) -> list[Value]:
     """Columns of Table 2."""
-    return [
-        Value("latency_us", "latency", OF_LINE, latency),
-        Value("bandwidth_mb_s", "bandwidth", OF_RATE, rate),
-    ]
+    return [Value("latency_us", latency), Value("bandwidth_mb_s", rate)]
 
 
 def plotted(number: str, value: Value, lengths: list[int], **further: Any) -> PrintedTable:
     """Curves that the paper prints as plots only, through the values of Table 2."""
     further |= {"law": by_latency_and_rate, "at": {"message_bytes": lengths}, "printed": False}
     return table(number, FILE, value, **further)
-
-
-def rates(ours: Quantity) -> Value:
-    """Rates over lengths."""
-    return Value("rate_mb_s", "rate", DRAWN, ours)
-
-
-def times(ours: Quantity) -> Value:
-    """Times of short messages over lengths."""
-    return Value("time_us", "transfer time", DRAWN, ours)
 
 
 BY_PROTOCOL = {"keys": [*KEYS, BYTES], "only": {"library": ["PVM"]}}
@@ -118,75 +102,47 @@ TABLES = [
     ),
     plotted(
         "Figures 2, 4 and 6",
-        rates(of_run("pvm_echo", "bandwidth_mean", NODES)),
+        Value("rate_mb_s", of_run("pvm_echo", "bandwidth_mean", NODES)),
         OF_RATES,
         **BY_PROTOCOL,
     ),
     plotted(
         "Figures 2, 4 and 6, native calls",
-        rates(of_run("echo", "bandwidth", MPI)),
+        Value("rate_mb_s", of_run("echo", "bandwidth", MPI)),
         OF_RATES,
         **NATIVE,
     ),
     plotted(
         "Figures 3(a), 5 and 7",
-        times(of_run("pvm_echo", "half_round_trip_mean", {**NODES, LENGTH: OF_TIMES})),
+        Value("time_us", of_run("pvm_echo", "half_round_trip_mean", {**NODES, LENGTH: OF_TIMES})),
         OF_TIMES,
         **BY_PROTOCOL,
     ),
     plotted(
         "Figures 3(a), 5 and 7, native calls",
-        times(of_run("echo", "half_round_trip_mean", {**MPI, LENGTH: OF_TIMES})),
+        Value("time_us", of_run("echo", "half_round_trip_mean", {**MPI, LENGTH: OF_TIMES})),
         OF_TIMES,
         **NATIVE,
     ),
-    table(
-        "Latencies in the text",
-        "linear_fit_latencies.csv",
-        Value(
-            "latency_us",
-            "latency",
-            OF_LINE,
-            without="Table 2 above has the same quantity beside today's",
-        ),
-        across=CALL,
-    ),
+    table("Latencies in the text", "linear_fit_latencies.csv", Value("latency_us"), across=CALL),
     table(
         "Copies in the text",
         "copies.csv",
-        *(
-            Value(
-                column,
-                title,
-                "by the protocol's design",
-                without="it is a property of the protocol",
-                unit="1",
-            )
-            for column, title in (("total_copies", "copies"), ("network_messages", "messages"))
-        ),
+        Value("total_copies", unit="1"),
+        Value("network_messages", unit="1"),
         across=["send_routine", "encoding"],
         stands="protocol",
     ),
     table(
         "Times of 800 Kbytes",
         "bcopy.csv",
-        Value(
-            "time_us",
-            "local copy",
-            "one value; how often is not stated",
-            of_run("pvm_echo", "copy_time", {**LONG, **DIRECT}),
-        ),
+        Value("time_us", of_run("pvm_echo", "copy_time", {**LONG, **DIRECT})),
         only={"operation": ["bcopy"]},
     ),
     table(
         "Times of 800 Kbytes by PVM",
         "bcopy.csv",
-        Value(
-            "time_us",
-            "one-way time",
-            "half a round trip",
-            of_run("pvm_echo", "half_round_trip_mean", {**LONG, **DIRECT}),
-        ),
+        Value("time_us", of_run("pvm_echo", "half_round_trip_mean", {**LONG, **DIRECT})),
         keys=[Key("operation", "protocol", "at.construct", OPERATIONS)],
         only={"operation": list(OPERATIONS)},
     ),
@@ -217,9 +173,4 @@ CLAIMS = {
     ),
 }
 
-STUDY = Study(
-    "pvm-1995",
-    tables=TABLES,
-    shown=SHOWN,
-    claims=CLAIMS,
-)
+STUDY = Study("pvm-1995", tables=TABLES, shown=SHOWN, claims=CLAIMS)

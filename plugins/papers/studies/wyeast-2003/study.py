@@ -44,7 +44,6 @@ LATTICE = [
 #: Places of HPL's points, and nx of the five experiments with su3_rmd.
 POINTS = ["params.p", "params.q", "params.n"]
 NX = [4, 6, 8, 12, 16]
-REPORTED = "as the program reported it"
 
 hpl_rate = of_run("hpl", "rate")
 hpl_time = of_run("hpl", "time")
@@ -127,51 +126,37 @@ def beside_libraries(number: str, file: str, *values: Value, **further: Any) -> 
     return table(number, file, *values, **{"across": ["mpi"], "libraries": True, **further})
 
 
-def gflops(were: str, **further: Any) -> Value:
+def gflops(**further: Any) -> Value:
     """Rates of HPL."""
-    return Value("gflops_mean", "rate", were, hpl_rate, unit="flop/s", factor=1e9, **further)
+    return Value("gflops_mean", hpl_rate, unit="flop/s", factor=1e9, **further)
 
 
-def lam_over_mpich(were: str, ours: Quantity, *axes: str) -> Value:
+def lam_over_mpich(ours: Quantity, *axes: str) -> Value:
     """LAM's rate over MPICH's, mean along axes."""
-    return Value(
-        "gflops_mean",
-        "LAM over MPICH",
-        were,
-        ours,
-        unit="1",
-        calculated=lambda rates: rates.lead("lam", "mpich").reduced(fmean, *axes),
-    )
+
+    def lead(rates: Field) -> Field:
+        return rates.lead("lam", "mpich").reduced(fmean, *axes)
+
+    return Value("gflops_mean", ours, unit="1", calculated=lead)
 
 
-def rates(of_pairs: Callable[[str], Quantity], then: str = "") -> list[Value]:
+def rates(of_pairs: Callable[[str], Quantity]) -> list[Value]:
     """Mean, best and worst rates over 100 round trips."""
-    return [
-        Value(
-            f"{column}_mb_s",
-            f"{statistic} rate",
-            f"from the {which} of 100 round trips{then}",
-            of_pairs(statistic),
-        )
-        for column, statistic, which in (
-            ("avg", "mean", "mean"),
-            ("best", "best", "fastest"),
-            ("worst", "worst", "slowest"),
-        )
-    ]
+    columns = {"avg": "mean", "best": "best", "worst": "worst"}
+    return [Value(f"{name}_mb_s", of_pairs(statistic)) for name, statistic in columns.items()]
 
 
 TABLES = [
     hpl(
         "Tables 4 and 5, Appendix D",
-        gflops("mean of five runs", spread="gflops_stddev"),
-        Value("seconds_mean", "time", "said to be the mean of five runs", hpl_time, unit="s"),
+        gflops(spread="gflops_stddev"),
+        Value("seconds_mean", hpl_time, unit="s"),
         drawn=["gflops_mean"],
         figures="Figure 4 and Appendix C",
     ),
     hpl(
         "Figures 5 to 7, Appendix B",
-        gflops("mean of five runs"),
+        gflops(),
         keys=[Key("n", "N", "params.n"), Key("procs", "processes of the grid", "ranks")],
         printed=False,
     ),
@@ -179,8 +164,6 @@ TABLES = [
         "Figure 8",
         Value(
             "seconds_mean",
-            "speed-up",
-            "time on one process over time on these, from the seconds of Table 4",
             hpl_time,
             unit="1",
             calculated=lambda times: times.against("ranks", 1, lambda here, one: one / here),
@@ -189,46 +172,27 @@ TABLES = [
         only={"n": ["2000", "4000", "6000"]},
         figures="Figure 8",
     ),
-    hpl(
-        "Best of each grid",
-        gflops(
-            "the greatest mean of five runs",
-            calculated=lambda rates: rates.reduced(max, "params.n"),
-        ),
-    ),
-    hpl(
-        "LAM's lead by grid",
-        lam_over_mpich("ratio of means of five runs", hpl_rate, "params.n"),
-    ),
+    hpl("Best of each grid", gflops(calculated=lambda rates: rates.reduced(max, "params.n"))),
+    hpl("LAM's lead by grid", lam_over_mpich(hpl_rate, "params.n")),
     hpl(
         "LAM's lead",
-        lam_over_mpich("the mean of 48 ratios of means of five runs", rate_of(), *POINTS),
+        lam_over_mpich(rate_of(), *POINTS),
         only={"q": [str(q) for q in Q]},
         stands="library",
     ),
     beside_libraries(
         "Tables 6 and 7, Appendix E",
         "su3_rmd.csv",
-        *(
-            Value(f"{name}_mean", title, were, lattice(metric), unit="s", spread=f"{name}_stddev")
-            for name, title, were, metric in (
-                ("wall_s", "wall time", "mean of five runs", "launch"),
-                ("cpu_s", "CPU time", f"mean of five runs, {REPORTED}", "rank_cpu_time"),
-            )
-        ),
+        Value("wall_s_mean", lattice("launch"), unit="s", spread="wall_s_stddev"),
+        Value("cpu_s_mean", lattice("rank_cpu_time"), unit="s", spread="cpu_s_stddev"),
         keys=LATTICE,
         figures="Figures 9 to 13",
     ),
     beside_libraries(
         "Table 8",
         "su3_rmd_breakdown.csv",
-        Value("cpu_pct", "CPU time over wall time", "from the means of five runs", cpu_share),
-        Value(
-            "comm_io_pct",
-            "the rest",
-            "from the means of five runs",
-            lambda run: cpu_share(run).each(lambda share: 1 - share),
-        ),
+        Value("cpu_pct", cpu_share),
+        Value("comm_io_pct", lambda run: cpu_share(run).each(lambda share: 1 - share)),
         keys=[
             Key("experiment", "experiment", "params.nx", dict(zip("12345", NX, strict=True))),
             PROCESSES,
@@ -237,12 +201,7 @@ TABLES = [
     beside_libraries(
         "Table 9",
         "startup.csv",
-        Value(
-            "startup_s",
-            "start-up",
-            "one value a count; how many runs is not stated",
-            of_run("startup", "all_heard"),
-        ),
+        Value("startup_s", of_run("startup", "all_heard")),
         keys=[PROCESSES],
         figures="Table 9",
     ),
@@ -265,7 +224,7 @@ TABLES = [
     beside_libraries(
         "Appendices F and G, with MPI_Irecv",
         "bandwidth.csv",
-        *rates(too_early, " that do not wait for the message"),
+        *rates(too_early),
         keys=PAIRS,
         only={"program": ["original"], "construct": IRECV},
         figures="Appendix F",
@@ -273,12 +232,7 @@ TABLES = [
     beside_libraries(
         "Tables of the long messages, verbatim",
         "bandwidth_long_sequences.csv",
-        Value(
-            "bandwidth_mb_s",
-            "rate",
-            "as the cell has them, in order; the size of each is not certain",
-            without="their sizes are not certain",
-        ),
+        Value("bandwidth_mb_s"),
         keys=[
             *(Key("program", "program"), Key("cell_construct", "pair")),
             *(Key("cell_part", "part"), Key("seq_index", "place")),
