@@ -12,15 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plugins.papers.definition import (
-    PrintedColumn,
-    PrintedKey,
-    PrintedTable,
-    Quantity,
-    Study,
-)
 from plugins.papers.fields import BlockValues, Field, Point, plain_value
 from plugins.papers.run_values import Request, RunValues, found_at
+from plugins.papers.study import Key, PrintedRow, PrintedTable, Quantity, Study, Value
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.fits import LEAST_FOR_HALF
 from reports.load.launches import Series
@@ -44,7 +38,7 @@ class InPrint(NamedTuple):
 
 @dataclass(frozen=True)
 class Beside:
-    """One quantity of a printed table, then and now, by point: what the table's keys say.
+    """Quantity of a printed table, then and now, by point: the coordinates of the table's keys.
 
     `ours` is the run's quantity, None where it has no such; `held`: places that the run is asked at
     one value of.
@@ -52,18 +46,18 @@ class Beside:
 
     study: Study
     table: PrintedTable
-    column: PrintedColumn
+    column: Value
     analysis: Analysis
     ours: Quantity | None
     held: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
-    def _rows(self) -> list[dict[str, str]]:
+    def _rows(self) -> list[PrintedRow]:
         return self.study.printed(self.table)
 
     @cached_property
     def is_by_law(self) -> bool:
-        """Whether its values of then are what the table's law gives."""
+        """True where the table's law gives its values of then."""
         return self.column.column not in self._rows[0]
 
     @cached_property
@@ -79,11 +73,11 @@ class Beside:
 
     @cached_property
     def in_print(self) -> dict[Point, dict[str, InPrint]]:
-        """The same as printed; nothing of what is calculated from printed values."""
+        """Values as printed; nothing of a quantity calculated from printed values."""
         found: dict[Point, dict[str, InPrint]] = {}
         name = self.column.column
         for row in () if self.column.calculated or self.is_by_law else self._rows:
-            doubtful = enumerate(self.table.doubtful, start=1)
+            doubtful = enumerate(self.table.doubts, start=1)
             doubts = [place for place, one in doubtful if one.is_about(row, name)]
             point, across = self._place(row)
             printed = InPrint(row[name], row.get(self.column.spread, ""), doubts)
@@ -92,7 +86,8 @@ class Beside:
 
     def _with_law(self) -> Iterator[Mapping[str, str]]:
         """Each row at every combination of coordinates, with what the table's law gives there."""
-        law = self.study.calculation(self.table.law)
+        law = self.table.law
+        assert law is not None
         held = {k.column: [self.held[k.axis]] for k in self.table.keys if k.axis in self.held}
         places = {**self.table.at, **held}
         for row in self._rows:
@@ -102,38 +97,36 @@ class Beside:
                 yield {**row, **{k: "" if v is None else f"{v:.12g}" for k, v in made.items()}}
 
     def _place(self, row: Mapping[str, str]) -> tuple[Point, str]:
-        """What a printed row has of the keys, in the words of a run; and what it is headed by, in
-        words for readers, "" in a table with none across."""
+        """Point of a printed row, in the words of a run; and its heading across, in words for
+        readers, "" in a table with none across."""
         texts = ((one, row[one.column] if one.column else one.then) for one in self.table.keys)
         point = tuple(plain_value(one.today.get(text, text)) for one, text in texts)
         across = (self.study.words.get(row[k], row[k]) for k in self.table.across if row[k])
         return point, " ".join(across)
 
     def _calculated(self, found: Field) -> Field:
-        named = self.column.calculated
-        made: Field = self.study.calculation(named)(found) if named else found
-        return made
+        return self.column.calculated(found) if self.column.calculated else found
 
     @cached_property
     def _asked(self) -> tuple[Field, list[Request]]:
-        """What the run has, and what it was asked for."""
+        """Values of the run, and what it was asked for."""
         run = RunValues(self.analysis, {one.axis: one.ours for one in self.table.keys}, self.held)
         if self.ours is None:
             return Field((), {}), []
-        return self._calculated(self.study.calculation(self.ours)(run)), run.requests
+        return self._calculated(self.ours(run)), run.requests
 
     @property
     def requests(self) -> list[Request]:
-        """What is asked of the run for it."""
+        """Requests to the run."""
         return self._asked[1]
 
     def why_nothing(self) -> str:
-        """Why the run has nothing of it; "" where that is not known."""
+        """Reason why the run has nothing of it; "" where that is not known."""
         return self.requests[0].why_nothing() if self.requests else ""
 
     @cached_property
     def measured(self) -> dict[Point, dict[str, Row]]:
-        """Point → environment → what was measured. Keys that a run has not count as none."""
+        """Point → environment → row. Keys that a run lacks count as none."""
         found: dict[Point, dict[str, Row]] = {}
         for point, name, one in self._asked[0].items():
             blocks, numbers = zip(*sorted(one.by_block.items()), strict=True)
@@ -145,7 +138,7 @@ class Beside:
 
     @cached_property
     def now(self) -> dict[Point, dict[str, Row]]:
-        """The same, where it gives a number."""
+        """Measured rows that give a number."""
         return {
             point: kept
             for point, rows in self.measured.items()
@@ -153,8 +146,7 @@ class Beside:
         }
 
     def no_number(self, row: Row) -> str | None:
-        """Why blocks give no number that is fitted to them, or their difference, which one outlier
-        can decide; None where they do, and for what was measured itself."""
+        """Reason why blocks give no fit or difference, which an outlier can decide; else None."""
         done, n = self._asked[0].made_by, row.summary.n
         if not done & {"line", "law", "difference"}:
             return None
@@ -165,13 +157,13 @@ class Beside:
         return "negative" if "line" in done and row.summary.mean < 0 else None
 
     @cached_property
-    def keys(self) -> list[PrintedKey]:
+    def keys(self) -> list[Key]:
         """The table's keys that the quantity has: calculations may take some away."""
         return [key for key in self.table.keys if key.axis in self.printed.axes]
 
     @cached_property
     def across(self) -> list[str]:
-        """What is side by side in the printed table."""
+        """Headings side by side in the printed table."""
         return list(dict.fromkeys(name for _, name, _ in self.printed.items()))
 
     @cached_property
@@ -195,7 +187,7 @@ class Beside:
 
     @cached_property
     def unit(self) -> ReadableUnit:
-        """In which values of then and now are written."""
+        """Unit of values of then and now."""
         unit = self.column.unit
         known = _AS_PRINTED.get((unit, self.column.factor)) or _LABELS.get(unit)
         values = [one.by_block[0] for _, _, one in self.printed.items()]
@@ -208,7 +200,7 @@ class Beside:
         return found.by_block[0] if found else None
 
     def reference(self, point: Point, environment: str) -> float | None:
-        """What a run's value is compared with: its library's of then, or the best machine's."""
+        """Value of then for the ratio: the library's own, or the best machine's."""
         if self.table.libraries:
             return self.si(point, library_of(environment))
         metrics = self.analysis.register.metrics
@@ -225,7 +217,7 @@ def besides(study: Study, table: PrintedTable, analysis: Analysis) -> list[Besid
     held, notes = {}, []
     for item in table.keys:
         wanted = table.nearest.get(item.column)
-        if wanted is not None and item.ours is not None:
+        if wanted is not None and item.ours:
             rows = (row for one in found for asked in one.requests for row in asked.rows)
             there = {float(v) for row in rows if (v := found_at(analysis, row, item.ours))}
             held[item.ours] = min(there, key=lambda v: abs(log(v / wanted)), default=wanted)
@@ -234,16 +226,16 @@ def besides(study: Study, table: PrintedTable, analysis: Analysis) -> list[Besid
                 notes.append(f"At {here} {item.title}; the paper's is at {then}.")
     if not held:
         return found
-    table = table.model_copy(update={"note": " ".join([*notes, table.note]).strip()})
+    table = replace(table, note=" ".join([*notes, table.note]).strip())
     return [replace(one, table=table, held=held) for one in found]
 
 
 def by_variant(found: Sequence[Beside]) -> list[tuple[str, list[Beside]]]:
     """Each kind of rows that a run has of a table of machines: its title and quantities."""
-    kinds = []
-    for kind in found[0].table.variants:
-        own = [replace(o, ours=kind.ours.get(o.column.column)) if kind.ours else o for o in found]
-        kinds.append((kind.title, own))
+    kinds = [
+        (title, [replace(o, ours=ours.get(o.column.column)) if ours else o for o in found])
+        for title, ours in found[0].table.variants.items()
+    ]
     return kinds or [("", [*found])]
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plugins.papers.definition import Claim, Study
 from plugins.papers.fields import Field
 from plugins.papers.run_values import Request, RunValues
+from plugins.papers.study import Claim, Study
 from records.flags import shares_cores
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis
@@ -32,7 +32,7 @@ WIDEST = 1000
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim: in an environment, or, with "", as a whole."""
+    """Verdict on a claim: in an environment, or, with "", as a whole."""
 
     environment: str
     word: str
@@ -66,18 +66,18 @@ class JudgedClaim:
 
 def judge_claims(study: Study, analysis: Analysis) -> list[JudgedClaim]:
     """The claims of a study, each with its verdicts."""
-    return [JudgedClaim(claim, judge(study, claim, analysis)) for claim in study.claims]
+    return [JudgedClaim(claim, judge(claim, analysis)) for claim in study.claims.values()]
 
 
-def judge(study: Study, claim: Claim, analysis: Analysis) -> list[Verdict]:
+def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
     """The verdicts of a claim: one for each environment that it can be asked of."""
-    if claim.value is None:
+    if claim.ratio is None:
         return [Verdict("", UNTESTABLE, claim.untestable)]
     fields: list[Field] = []
     requests: list[Request] = []
-    for side in (claim.value, *([claim.than] if claim.than else [])):
-        run = RunValues(analysis, {place: place for place in claim.match})
-        fields.append(study.calculation(side)(run))
+    for side in filter(None, (claim.ratio.value, claim.ratio.than)):
+        run = RunValues(analysis, {place: place for place in claim.ratio.match})
+        fields.append(side(run))
         requests += run.requests
         if not fields[-1].values:
             asked, why = run.requests[0], run.requests[0].why_nothing()
@@ -105,7 +105,7 @@ def judge(study: Study, claim: Claim, analysis: Analysis) -> list[Verdict]:
 def _on_shared_cores(
     analysis: Analysis, requests: Sequence[Request], field: Field, name: str
 ) -> str | None:
-    """Why no machine's speed decides the claim, and what would; None where no core was shared."""
+    """Reason that shared cores decide no claim, and what would; None where none was shared."""
     values = [by[name] for by in field.values.values() if name in by]
     shared = sum(shares_cores(one.flags) for one in values)
     if not shared:
@@ -146,7 +146,7 @@ def _logs(field: Field, name: str) -> tuple[list[float], int]:
 
 def _judged_at_each(claim: Claim, field: Field, name: str, unit: ReadableUnit) -> tuple[str, str]:
     """Holds where it holds at every value of a place; fails where it fails at one of them."""
-    axis = field.axes.index(str(claim.each))
+    axis = field.axes.index(claim.each)
     places = dict.fromkeys(p[axis] for p in sorted(field.values) if name in field.values[p])
     found = {}
     for place in places:

@@ -13,9 +13,9 @@ from assay.cli.arguments import JSON, argument, pictures
 from assay.documents.report import write_document
 from assay.run.named_runs import fitting, run_of, unsaid
 from assay.screens.screen import Screen
-from plugins.papers.definition import load_study, read_study, studies
 from plugins.papers.document import make_document
 from plugins.papers.result import paper_result
+from plugins.papers.study import load_study, studies
 from plugins.papers.tables import LONG
 from records.errors import ExitStatus
 from records.forms import as_text
@@ -32,8 +32,8 @@ def paper_command(arguments: argparse.Namespace) -> int:
     if arguments.study is None:
         run_before = {run.plan().campaign for run in fitting()}
         offered = [
-            (f"assay {'paper' if name in run_before else 'run'} {name}", read_study(file).title)
-            for name, file in studies().items()
+            (f"assay {'paper' if name in run_before else 'run'} {name}", load_study(name).title)
+            for name in studies()
         ]
         raise unsaid("paper: which STUDY?", ("studies", offered))
     study = load_study(arguments.study)
@@ -65,8 +65,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         paper_command,
         argument(
             "study STUDY",
-            "a year, as 2003, a name, as ornl-1996, or a folder with a study.yaml; without it they"
-            " are listed",
+            "a year, as 2003, or a name, as ornl-1996; without it they are listed",
             nargs="?",
         ),
         argument("run_name RUN", "default: the newest of the study's campaign", nargs="?"),

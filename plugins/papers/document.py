@@ -21,14 +21,8 @@ from plugins.papers.claims import (
     JudgedClaim,
     judge_claims,
 )
-from plugins.papers.definition import (
-    PrintedTable,
-    ShownPart,
-    Study,
-    Uncounted,
-    studies,
-)
 from plugins.papers.figures import figures_of
+from plugins.papers.study import PrintedTable, Shown, Study, Uncounted, studies
 from plugins.papers.tables import machine_tables, mark_of, tables_of
 from records.plugins import hooks
 from reports.analysis.run import Analysis, analyse
@@ -36,7 +30,7 @@ from reports.checks.sections import own_section
 from reports.load.loading import load_run
 from reports.notation.units import count_text, fixed
 from reports.show.panel import Picture
-from reports.show.section import Section
+from reports.show.section import Section, generic_section
 from reports.show.tables import Cell, Column, Table
 
 #: Words for several claims.
@@ -45,8 +39,7 @@ _MANY = {HOLDS: "hold", FAILS: "do not hold", DIFFERS: "differ between libraries
 
 @dataclass(frozen=True)
 class StudyPart:
-    """One table or figure of the paper with what the run has of it, and its doubtful digits with
-    the marks that values have of them."""
+    """Table or figure of the paper with what the run has of it; doubtful digits by their marks."""
 
     number: str
     title: str
@@ -59,7 +52,7 @@ class StudyPart:
 @dataclass(frozen=True)
 class StudyOutcome:
     """A study and a run. `lacking`: tables, columns and figures without a counterpart, by design
-    or in this run; `inputs`: title, note and text of the files that the paper prints."""
+    or in this run."""
 
     study: Study
     analysis: Analysis
@@ -69,7 +62,6 @@ class StudyOutcome:
     parts: list[StudyPart]
     lacking: list[Uncounted]
     machines: list[Table]
-    inputs: list[tuple[str, str, str]]
 
 
 def make_document(study: Study, run: Path) -> StudyOutcome:
@@ -86,7 +78,7 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
         parts += after
         lacking += _lacking(found)
         lacking += [
-            Uncounted(number=one.number, title=one.title, why="not measured by this run")
+            Uncounted(one.number, one.title, why="not measured by this run")
             for one in after
             if not (one.tables or one.pictures)
         ]
@@ -102,7 +94,6 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
         parts,
         lacking,
         machine_tables(yaml.safe_load(machines.read_text())) if machines else [],
-        [(one.title, one.note, (study.folder / one.file).read_text()) for one in study.inputs],
     )
 
 
@@ -135,7 +126,7 @@ def _answer(claims: Sequence[JudgedClaim], measured: int, printed: int) -> str:
 
 
 def _warnings(study: Study, analysis: Analysis) -> Iterator[str]:
-    """Why less of the paper has a counterpart in the run, or a less firm one, than could."""
+    """Reasons why less of the paper has a counterpart in the run, or a less firm one."""
     run = analysis.run
     if run.plan.campaign != study.name:
         own = f"; the study's own: assay run {study.name}" if study.name in studies() else ""
@@ -167,8 +158,8 @@ def _printed(found: Sequence[Beside], number: int) -> StudyPart:
     """A table of the paper with what the run has of it."""
     table: PrintedTable = found[0].table
     tables = tables_of(found, f"table-{number}") if table.printed else []
-    said = enumerate(table.doubtful, start=1)
-    doubtful = [(mark_of(place) if one.rows else "", one.said) for place, one in said]
+    said = enumerate(table.doubts, start=1)
+    doubtful = [(mark_of(place) if one.rows else "", one.remark) for place, one in said]
     note = "" if tables else table.note
     return StudyPart(table.number, table.title, note, tables, figures_of(found, number), doubtful)
 
@@ -185,18 +176,20 @@ def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
             reasons.setdefault(told, []).append(one.column.title)
     table = found[0].table
     for why, columns in reasons.items():
-        yield Uncounted(number=table.number, title=f"{table.title}: {', '.join(columns)}", why=why)
+        yield Uncounted(table.number, f"{table.title}: {', '.join(columns)}", why)
 
 
-def _shown(shown: ShownPart, analysis: Analysis) -> StudyPart:
-    """What a run shows with a figure or a statement that the paper prints without numbers."""
+def _shown(shown: Shown, analysis: Analysis) -> StudyPart:
+    """The run's part of a report, with a figure or statement that has no numbers in print."""
     check = shown.check
     if shown.shows == "mpi_profile":
         parts = [make(analysis, check) for make in hooks("check_parts")]
         pictures = [picture for pictures_of, _ in parts for picture in pictures_of()]
         tables = [table for _, tables_of in parts for table in tables_of()]
     else:
-        section = (analysis.rows_of(check) and own_section(check)) or Section()
+        section = Section()
+        if analysis.rows_of(check):
+            section = own_section(check) or generic_section(analysis, check)
         pictures = [picture for make in section.pictures if (picture := make(analysis))]
         tables = [table for make in section.tables if (table := make(analysis))]
     if shown.only:

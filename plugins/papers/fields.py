@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import mul, truediv
-from statistics import fmean
+from operator import truediv
 from typing import Any, Literal
 
 from records.sections import Scalar
@@ -120,13 +119,11 @@ class Field:
         made = ((point, name, formula(line)) for (point, name), line in groups.items())
         return self.made(made, without(self.axes, places), *kinds)
 
-    def best(self, *axes: str) -> Field:
-        """The greatest along axes."""
-        return self.along(axes, lambda line: computed(lambda *found: max(found), *line.values()))
-
-    def mean(self, *axes: str) -> Field:
-        """The arithmetic mean along axes."""
-        return self.along(axes, lambda line: computed(lambda *found: fmean(found), *line.values()))
+    def reduced(self, formula: Callable[[Sequence[float]], float], *axes: str) -> Field:
+        """The formula of all values along axes: `max`, `statistics.fmean`."""
+        return self.along(
+            axes, lambda line: computed(lambda *values: formula(values), *line.values())
+        )
 
     def pick(self, axis: str, wanted: Scalar) -> Field:
         """The values at a coordinate, which may be the "least" or "greatest" there is."""
@@ -139,26 +136,19 @@ class Field:
 
         return self.along([axis], chosen)
 
-    def less(self, axis: str, wanted: Scalar) -> Field:
-        """Each value less that at a coordinate of an axis."""
-        return self._against(axis, wanted, lambda here, there: here - there, "difference")
-
-    def relative(self, axis: str, wanted: Scalar) -> Field:
-        """The value at a coordinate of an axis over each."""
-        return self._against(axis, wanted, lambda here, there: there / here)
-
-    def _against(
+    def against(
         self, axis: str, wanted: Scalar, formula: Callable[[float, float], float], *kinds: str
     ) -> Field:
-        there, place = self.pick(axis, wanted).values, self.axes.index(axis)
+        """The formula of each value and of that at a coordinate of an axis."""
+        there, index = self.pick(axis, wanted).values, self.axes.index(axis)
         made = (
-            (p, name, computed(formula, one, there.get(without(p, [place]), {}).get(name)))
-            for p, name, one in self.items()
+            (p, name, computed(formula, own, there.get(without(p, [index]), {}).get(name)))
+            for p, name, own in self.items()
         )
         return self.made(made, None, *kinds)
 
     def lead(self, ahead: str, behind: str) -> Field:
-        """One name's value over another's, under the first name."""
+        """Values of a name over those of another, under the first name."""
         return self.made(
             (point, ahead, computed(truediv, by.get(ahead), by.get(behind)))
             for point, by in self.values.items()
@@ -189,7 +179,7 @@ class Field:
 
         return self.along([axis], fitted, "line", gives)
 
-    def _joined(self, other: Field, formula: Callable[[float, float], float]) -> Field:
+    def joined(self, other: Field, formula: Callable[[float, float], float]) -> Field:
         """The formula of both, point by point.
 
         An axis on which the other has nothing does not count. Where the other was measured under
@@ -211,23 +201,8 @@ class Field:
             (p, name, computed(formula, one, against(p, name))) for p, name, one in self.items()
         )
 
-    def __truediv__(self, other: Field | float) -> Field:
-        if isinstance(other, Field):
-            return self._joined(other, truediv)
-        return self.each(lambda value: value / other)
-
-    def lesser(self, other: Field) -> Field:
-        """The lesser of both at each point."""
-        return self._joined(other, min)
-
-    def __mul__(self, other: Field) -> Field:
-        return self._joined(other, mul)
-
-    def __rtruediv__(self, number: float) -> Field:
-        return self.each(lambda value: number / value)
-
-    def __rsub__(self, number: float) -> Field:
-        return self.each(lambda value: number - value)
+    def __truediv__(self, other: Field) -> Field:
+        return self.joined(other, truediv)
 
 
 def without(point: Point, places: Sequence[int]) -> Point:

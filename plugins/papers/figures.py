@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a study: its curves of then, thin and named, with those of a run; and machines as
-points of a plane."""
+"""Figures of a study: its curves of then, thin and named, with those of a run."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from plugins.papers.beside import Beside, by_variant, library_of
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator
+
+from plugins.papers.beside import Beside, library_of
 from plugins.papers.fields import Point
-from plugins.papers.labels import Label, label_beside, label_near
-from records.flags import shares_cores
-from reports.analysis.run import Row, flags_of
+from reports.analysis.run import Row
 from reports.notation.palette import QUIET, Look
-from reports.notation.units import as_stated, significant
-from reports.show.lines import MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
+from reports.notation.units import as_stated
+from reports.show.layout import thin_ticks
+from reports.show.lines import LOG_BANDS, MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
 from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Series
-from reports.show.rows import environments
 
 #: Small markers of then, in the order of what is side by side in print.
 _MARKERS = ("o", "s", "^", "D", "v")
@@ -27,26 +28,38 @@ WIDE = 10.0
 MANY = 6
 #: Panels of one figure, and ticks of an axis of lengths.
 MOST, MOST_TICKS = 24, 5
+#: Size of the letters of names, in points.
+_SIZE = 7.4
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A name and the place it belongs to, in data coordinates."""
+
+    name: str
+    x: float
+    y: float
+    colour: str
 
 
 def figures_of(found: Sequence[Beside], number: int) -> list[Picture]:
-    """The figures of a table: one a quantity, and one of its machines as points."""
-    drawn = [_figure(one, f"figure-{number}-{place}") for place, one in enumerate(found)]
-    drawn.append(_plane(found, f"plane-{number}"))
+    """The figures of a table, one a quantity."""
+    drawn = [_figure(one, f"figure-{number}-{index}") for index, one in enumerate(found)]
     return [picture for picture in drawn if picture is not None]
 
 
 def _figure(one: Beside, anchor: str) -> Picture | None:
     """A panel for each combination of the keys beside the x axis; None where a table has none."""
     table = one.table
-    if not table.x or (table.drawn and one.column.column not in table.drawn):
+    drawn = one.column.column in table.drawn or not table.drawn
+    if not one.keys or not drawn or (table.printed and not table.figures):
         return None
-    x = [item.column for item in one.keys].index(table.x)
+    x = len(one.keys) - 1
     panels: dict[Point, list[Point]] = {}
     for point in one.points:
         panels.setdefault((*point[:x], *point[x + 1 :]), []).append(point)
-    drawn = "closed forms of then" if one.is_by_law else f"then, {one.column.were}"
-    caption = f"Thin, named in the picture: {drawn}; thick: this run's means ± s."
+    curves = "closed forms of then" if one.is_by_law else f"then, {one.column.were}"
+    caption = f"Thin, named in the picture: {curves}; thick: this run's means ± s{LOG_BANDS}."
     if table.libraries:
         caption += " A library of then has the colour of today's."
     return picture_of(
@@ -142,47 +155,46 @@ def _now_rows(
     return [(name, rows) for name, rows in found if rows]
 
 
-def _plane(found: Sequence[Beside], anchor: str) -> Picture | None:
-    """The figure of a table's machines: x and y of each, and means of a run; None for a table
-    without one."""
-    plane = found[0].table.plane
-    if plane is None:
-        return None
-    columns = {one.column.column: one for one in found}
-    x, y = columns[plane.x], columns[plane.y]
-    ends = [
-        Label(name, a / x.unit.factor, b / y.unit.factor, QUIET)
-        for name in x.across
-        if (a := x.si((), name)) is not None and (b := y.si((), name)) is not None
-    ]
-    grey = Look(QUIET, "o", ())
-    marks = [Series([e.x for e in ends], [e.y for e in ends], grey, width=0, size=4)]
-    for title, (own_x, own_y) in by_variant([x, y]):
-        across, up = own_x.now.get((), {}), own_y.now.get((), {})
-        for name in environments(x.analysis, across.keys() & up.keys()):
-            look = x.analysis.looks[name]
-            a, b = across[name].summary.mean / x.unit.factor, up[name].summary.mean / y.unit.factor
-            hollow = [shares_cores(flags_of([across[name], up[name]]))]
-            marks.append(Series([a], [b], look, name, width=0, size=7, hollow=hollow))
-            ends.append(Label(f"{name}{f', {title}' if title else ''}", a, b, look.colour))
-    told = "; ".join(f"{end.name} {significant(end.x)}, {significant(end.y)}" for end in ends)
-    panel = Panel(
-        "machines then and now",
-        marks,
-        f"{x.column.title} and {y.column.title}: {told}",
-        Axis(joined(x.column.title, x.unit.label), scale="log", margin=0.12),
-        Axis(joined(y.column.title, y.unit.label), scale="log", margin=0.12),
-        f"{x.study.authors} {x.study.year}, {x.table.number}",
-        1.8 * HEIGHT_IN,
-        wide=True,
-        label=lambda axes: label_near(axes, ends),
-    )
-    return picture_of(
-        x.analysis,
-        [panel],
-        lambda shown: shown,
-        anchor=f"{WIDE_ANCHOR}-{anchor}",
-        title=f"{plane.figures}: {y.column.title} against {x.column.title}",
-        caption="Grey: the machines of then, each a point; coloured: this run's environments."
-        " Both axes are logarithmic; the best are above, on the left.",
-    )
+def label_beside(axes: Axes, ends: Sequence[Label]) -> None:
+    """Names of lines in a column on the right, each joined to the end of its line; the x axis is
+    made longer for them, without further ticks.
+
+    The axes must have their final place.
+    """
+    height, letter = _letter(axes)
+    width = letter * max(len(end.name) for end in ends)
+    low, high = (float(limit) for limit in axes.get_xlim())
+    ticks = [float(tick) for tick in axes.get_xticks() if low <= tick <= high]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    share, is_log = 1 / (1 - min(width + 0.05, 0.6)), axes.get_xscale() == "log"
+    axes.set_xlim(low, low * (high / low) ** share if is_log else low + (high - low) * share)
+    for label in axes.get_xticklabels():
+        label.set_visible(True)
+    thin_ticks(axes)
+    to_axes = axes.transData + axes.transAxes.inverted()
+    heights = [(float(to_axes.transform((end.x, end.y))[1]), end) for end in ends]
+    # From the top down, with as much room below each as those that are left need.
+    step, top = 1.05 * height, 1.0
+    heights.sort(key=lambda item: -item[0])
+    for index, (y, end) in enumerate(heights):
+        middle = max(min(y, top - step / 2), (len(heights) - index - 0.5) * step)
+        top = middle - step / 2
+        line = {"arrowstyle": "-", "color": end.colour, "lw": 0.5, "ls": ":", "relpos": (0.0, 0.5)}
+        axes.annotate(
+            end.name,
+            (end.x, end.y),
+            (1 - width, middle),
+            textcoords="axes fraction",
+            fontsize=_SIZE,
+            color=end.colour,
+            va="center",
+            arrowprops={**line, "shrinkA": 1, "shrinkB": 2},
+        )
+
+
+def _letter(axes: Axes) -> tuple[float, float]:
+    """Height of a line and width of a letter, as shares of the axes."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    size = figure.dpi * _SIZE / 72
+    return 1.15 * size / axes.bbox.height, 0.58 * size / axes.bbox.width

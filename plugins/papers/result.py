@@ -8,8 +8,8 @@ from functools import partial
 from typing import Annotated
 
 from plugins.papers.claims import UNTESTABLE, judge_claims
-from plugins.papers.definition import load_study, studies
 from plugins.papers.document import StudyOutcome, StudyPart, claims_table
+from plugins.papers.study import load_study, studies
 from plugins.papers.tables import LONG
 from records.forms import Form, Part, key
 from reports.analysis.run import Analysis
@@ -132,14 +132,14 @@ def _lacking(found: StudyOutcome) -> Iterator[Block | None]:
 
 
 def _then(found: StudyOutcome) -> Iterator[Block]:
-    """How it was measured, on what, and the files that the paper prints."""
+    """Procedure, machines, and the files that the paper prints."""
     study = found.study
     yield from map(Sentence, study.procedure)
 
     def machines() -> Iterator[Block]:
         yield from map(Sentence, study.then)
         yield from found.machines
-        yield from (FileText(title, note, text) for title, note, text in found.inputs)
+        yield from (FileText(title, note, text) for title, note, text in study.files)
 
     yield Section("machines", "The machines of then", machines)
 
@@ -161,6 +161,6 @@ def report_section(analysis: Analysis, links: RawLinks) -> Section | None:
 
 
 def next_command(run: Run) -> NextCommand | None:
-    """Where a complete run of a study leads: to its document."""
+    """Next command of a complete run of a study: its document."""
     name = run.plan.campaign
     return command("paper", name, name_of(run)) if name in studies() else None

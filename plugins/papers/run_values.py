@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has of a quantity, by what tells its points apart, and why it has nothing."""
+"""Values of a run by the places that tell its points apart, and why it has none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,13 +51,13 @@ class Request:
         ]
 
     def why_absent(self) -> str:
-        """Why the run lacks it: no nominal rate, or why its first such case was skipped."""
+        """Reason why the run lacks it: no nominal rate, or that of its first skipped case."""
         if self.over_network and not line_rate(self.analysis):
             return f"site {self.analysis.run.plan.site} states no nominal rate of its network"
         return next((case.skipped for case in self._cases() if case.skipped is not None), "")
 
     def why_nothing(self) -> str:
-        """The same where the run has nothing of it, or that it was planned in vain."""
+        """Reason why the run has nothing of it, with cases planned in vain."""
         in_vain = "no launch of its cases has a value" if any(self._cases()) else ""
         return self.why_absent() or in_vain
 
@@ -125,14 +125,28 @@ class RunValues:
             found.setdefault(point, {})[name] = _together(rows)
         return Field(tuple(axes), found)
 
-    def share_of_line(self, check: str, metric: str, where: Mapping[str, Any]) -> Field:
-        """A rate between nodes as a share of the network's nominal rate; none without that."""
-        rates, rate = self.values(check, metric, where, over_network=True), line_rate(self.analysis)
-        return rates / rate if rate else Field(rates.axes, {})
+
+def of_run(
+    check: str, metric: str, where: Mapping[str, Any] | None = None
+) -> Callable[[RunValues], Field]:
+    """Quantity: a metric of a check, where cases and points have these values."""
+    return lambda run: run.values(check, metric, where)
+
+
+def share_of_line(
+    check: str, metric: str, where: Mapping[str, Any]
+) -> Callable[[RunValues], Field]:
+    """Quantity: a rate between nodes as a share of the network's nominal rate, if that is known."""
+
+    def share(run: RunValues) -> Field:
+        rates, line = run.values(check, metric, where, over_network=True), line_rate(run.analysis)
+        return rates.each(lambda rate: rate / line) if line else Field(rates.axes, {})
+
+    return share
 
 
 def found_at(analysis: Analysis, row: Row, place: str) -> Any:
-    """What a row has at a place; None without it."""
+    """Value of a row at a place; None without it."""
     case = analysis.case(row)
     kind, _, name = place.partition(".")
     if kind == "params":

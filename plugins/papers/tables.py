@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from plugins.papers.beside import Beside, by_variant
-from plugins.papers.definition import ENDINGS, ending_of
 from plugins.papers.fields import Point, plain_value
+from plugins.papers.study import ENDINGS, ending_of
 from records.flags import MEANINGS, OVERSUBSCRIBED, shares_cores
 from records.units import unit_of
 from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit, significant
@@ -102,7 +103,7 @@ def _calculated(one: Beside, value: float) -> str:
 
 
 def mark_of(place: int) -> str:
-    """What marks a doubtful value: the place of what is said of it."""
+    """Mark of a doubtful value: the number of its remark."""
     return f" [{place}]"
 
 
@@ -162,7 +163,7 @@ def _note(one: Beside) -> str:
 
 
 def _shared(found: Sequence[Beside]) -> str:
-    """What the mark of values says; "" where none has it."""
+    """Meaning of the mark of shared cores; "" where no value has it."""
     rows = (row for one in found for by in one.now.values() for row in by.values())
     return SHARED_MEANS if any(shares_cores(row.flags) for row in rows) else ""
 
@@ -212,42 +213,35 @@ def _together(of: str, told: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{' and '.join(names)}{of}: {text}" for text, names in titles.items()]
 
 
-def machine_tables(description: Any) -> list[Table]:
+def machine_tables(description: Mapping[str, Any]) -> list[Table]:
     """The machines of then: a line a machine, and a line a fact of what is no machine."""
     machines: dict[str, dict[str, Any]] = {}
     facts: list[tuple[str, str, str]] = []
-    for place, value in (description or {}).items():
-        if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-            machines |= {str(one.get("name", n)): one for n, one in enumerate(value, start=1)}
+    for key, value in description.items():
+        if isinstance(value, list) and all(isinstance(machine, dict) for machine in value):
+            machines |= {machine["name"]: machine for machine in value}
         elif isinstance(value, dict) and "name" in value:
-            machines[str(value["name"])] = value
+            machines[value["name"]] = value
         elif isinstance(value, dict):
-            facts += [(words(place), *fact) for fact in _facts(value)]
+            facts += [(words(key), *fact) for fact in _facts(value)]
         else:
-            facts.append(("", words(place), _text(value)))
-    keys = list(dict.fromkeys(k for one in machines.values() for k in one if k != "name"))
-    tables = [
-        pivot(
-            machines.items(),
-            [("machine", lambda one: one[0])],
-            [
-                (
-                    [Column(words(key)) for key in keys],
-                    lambda one: [_text(one[0][1].get(k)) for k in keys],
-                )
-            ],
-            anchor="machines-then",
-            title="Machines",
-        ),
-        pivot(
-            facts,
-            [("of", lambda fact: fact[0]), ("what", lambda f: f[1]), ("as it was", lambda f: f[2])],
-            anchor="facts-then",
-            title="Further facts" if machines else "Hardware, software and settings",
-            group=1,
-        ),
+            facts.append(("", words(key), _text(value)))
+    keys = list(dict.fromkeys(k for machine in machines.values() for k in machine if k != "name"))
+    rows = [
+        [Cell(name), *(Cell(_text(machine.get(key))) for key in keys)]
+        for name, machine in machines.items()
     ]
-    return [table for table in tables if table is not None]
+    columns = [Column("machine"), *(Column(words(key)) for key in keys)]
+    headings = "of", "what", "as it was"
+    further = pivot(
+        facts,
+        [(heading, itemgetter(n)) for n, heading in enumerate(headings)],
+        anchor="facts-then",
+        title="Further facts" if machines else "Hardware, software and settings",
+        group=1,
+    )
+    of_machines = Table("machines-then", "Machines", columns, rows, "", len(rows))
+    return [table for table in (of_machines if rows else None, further) if table is not None]
 
 
 def words(name: str) -> str:

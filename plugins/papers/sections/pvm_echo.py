@@ -29,7 +29,7 @@ _Place = tuple[str, str, bool, str, int]
 
 
 def order_table(analysis: Analysis) -> Table | None:
-    """Does what was dearer in 1995 cost as much or more here? Each pair, route and length."""
+    """Ratios of what was dearer in 1995 over what was cheaper, by pair, route and length."""
 
     def place(row: Row) -> tuple[_Place, str]:
         case, params = analysis.case(row), analysis.case(row).params
@@ -85,7 +85,7 @@ def _ratio_cell(times: dict[str, ByBlock], cheap: str, dear: str) -> Cell:
 
 
 def steps_table(analysis: Analysis) -> Table | None:
-    """Where the time of a round trip goes on the asking task, with the price of one copy."""
+    """Steps of a round trip on the asking task, with the price of one copy."""
     copies = {
         (row.series.case, message_bytes(row)): [row]
         for row in analysis.rows_of(_CHECK, "copy_time")

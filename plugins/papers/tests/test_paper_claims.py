@@ -23,7 +23,8 @@ from plugins.papers.claims import (
     judge,
     judge_claims,
 )
-from plugins.papers.definition import Claim, RunMetric, load_study, studies
+from plugins.papers.run_values import of_run
+from plugins.papers.study import Claim, load_study, ratio, studies
 from plugins.papers.tests.test_papers import LIBRARIES, a_run, analysis
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
@@ -33,17 +34,9 @@ from reports.tests.whole_campaigns import write_campaign
 __all__ = ["analysis"]
 
 
-def judged(claim, analysis):
-    return judge(load_study("2003"), claim, analysis)
-
-
 def lead(**limit):
-    lam, mpich = (
-        RunMetric(check="hpl", metric="rate", where={"environment": name})
-        for name in ("lam", "mpich")
-    )
-    match = ["params.p", "params.q", "params.n"]
-    return Claim(said="LAM leads", where="here", value=lam, than=mpich, match=match, **limit)
+    lam, mpich = (of_run("hpl", "rate", {"environment": name}) for name in ("lam", "mpich"))
+    return Claim(ratio(lam, mpich, "params.p", "params.q", "params.n"), **limit)
 
 
 @pytest.mark.parametrize(
@@ -57,14 +50,14 @@ def lead(**limit):
     ],
 )
 def test_a_claim_is_judged_by_the_interval_of_its_ratio(analysis, limit, word):
-    (verdict,) = judged(lead(**limit), analysis)
+    (verdict,) = judge(lead(**limit), analysis)
     assert verdict.word == word
     assert "n = 7, 4 points" in verdict.because
 
 
 def test_an_interval_of_any_size_has_no_ends(analysis, monkeypatch):
     monkeypatch.setattr(claims, "WIDEST", 1)
-    (verdict,) = judged(lead(more_than=1.0), analysis)
+    (verdict,) = judge(lead(more_than=1.0), analysis)
     assert verdict.word == HOLDS
     assert "(95%: ends more than a factor of 1 apart)" in verdict.because
 
@@ -75,8 +68,8 @@ def test_an_interval_of_any_size_has_no_ends(analysis, monkeypatch):
 )
 def test_a_claim_of_each_value_holds_where_it_holds_at_every_one(tmp_path, slow, word, told):
     run = a_run(tmp_path / "run", slow=slow)
-    claim = lead(more_than=1.0).model_copy(update={"each": "params.n"})
-    (verdict,) = judged(claim, analyse(load_run(run)))
+    claim = lead(more_than=1.0, each="params.n")
+    (verdict,) = judge(claim, analyse(load_run(run)))
     assert verdict.word == word
     assert verdict.because.startswith(told)
 
@@ -85,7 +78,7 @@ def test_a_claim_of_each_value_holds_where_it_holds_at_every_one(tmp_path, slow,
 def test_one_or_two_launches_resolve_no_claim_and_give_no_interval(tmp_path, blocks):
     analysis = analyse(load_run(a_run(tmp_path, blocks=blocks)))
     for limit in ({"more_than": 1.0}, {"more_than": 100.0}, {"less_than": 1.0}):
-        (verdict,) = judged(lead(**limit), analysis)
+        (verdict,) = judge(lead(**limit), analysis)
         assert verdict.word == UNRESOLVED
         assert verdict.because.endswith("two launches: not resolved") == (blocks == 2)
         assert "95%" not in verdict.because
@@ -95,7 +88,7 @@ def test_one_or_two_launches_resolve_no_claim_and_give_no_interval(tmp_path, blo
 def test_a_claim_is_known_to_the_grid_of_its_values_at_best(tmp_path, lam, word):
     """LAM's advantage has two values, 0.2 % apart, which seven launches repeat."""
     analysis = analyse(load_run(a_run(tmp_path, lam=lam)))
-    assert [one.word for one in judged(lead(more_than=1.0), analysis)] == [word]
+    assert [one.word for one in judge(lead(more_than=1.0), analysis)] == [word]
 
 
 def sharing(run: Path, shares) -> Path:
@@ -120,8 +113,8 @@ def sharing(run: Path, shares) -> Path:
 def test_launches_that_shared_cores_on_either_side_decide_no_claim(tmp_path, shares):
     analysis = analyse(load_run(sharing(a_run(tmp_path / "run"), shares)))
     limits = {"more_than": 1.0}, {"more_than": 2.0}, {"less_than": 1.06}
-    for limit, each in product(limits, (None, "params.n")):
-        (verdict,) = judged(lead(**limit).model_copy(update={"each": each}), analysis)
+    for limit, each in product(limits, ("", "params.n")):
+        (verdict,) = judge(lead(**limit, each=each), analysis)
         assert verdict.word == UNTESTABLE
         assert "busy ranks shared cores" in verdict.because
         assert "needed: 2 nodes with 2 cores each" in verdict.because
@@ -169,16 +162,13 @@ def test_libraries_differ_where_a_claim_holds_for_one_and_fails_for_another(word
 
 
 def test_what_a_run_lacks_cannot_be_tested(analysis):
-    rate = RunMetric(check="ring", metric="ring_rate")
-    ring = Claim(said="a ring", where="here", value=rate, more_than=1.0)
-    (verdict,) = judged(ring, analysis)
+    (verdict,) = judge(Claim(ratio(of_run("ring", "ring_rate")), more_than=1.0), analysis)
     assert (verdict.word, "no ring_rate of ring" in verdict.because) == (UNTESTABLE, True)
 
 
 def test_without_an_environment_each_is_asked(analysis):
-    rate = RunMetric(check="hpl", metric="rate")
-    fast = Claim(said="fast", where="here", value=rate, match=["params.n"], more_than=1e9)
-    assert [(one.environment, one.word) for one in judged(fast, analysis)] == [
+    fast = Claim(ratio(of_run("hpl", "rate"), None, "params.n"), more_than=1e9)
+    assert [(one.environment, one.word) for one in judge(fast, analysis)] == [
         (name, HOLDS) for name in sorted(LIBRARIES)
     ]
 
@@ -210,6 +200,6 @@ def test_claims_of_the_lattice_program_fail_with_the_libraries_swapped(tmp_path)
         if word == FAILS:
             wall, cpu = ({(other[n], p): t for (n, p), t in of.items()} for of in (wall, cpu))
         found = judge_claims(study, lattice(tmp_path / word, wall, cpu))
-        words = {one.claim.said[:22]: one.word for one in found}
-        for said in ("On 16 processes LAM run", "In many cases LAM need", "The smallest problem d"):
-            assert words[said[:22]] == word, (said, [one.because for one in found])
+        words = {one.claim: one for one in found}
+        for name in ("smallest lattice", "CPU and wall time", "scaling"):
+            assert words[study.claims[name]].word == word, name

@@ -15,7 +15,7 @@ from records.metric import Metric
 
 
 class BisectionParameters(ProfiledParameters):
-    """One launch over `ranks` nodes, one rank on each; of an odd number one sits out each time."""
+    """A launch over `ranks` nodes, one rank on each; of an odd number one sits out each time."""
 
     ranks: int = quantity("Nodes, with one rank on each.", "ranks", ge=2, le=MAX_NODES)
     message_bytes: Length = quantity("Message length.", "bytes", 262144)
@@ -53,7 +53,7 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
     relations = {"bisection_rate_least": least_of("bisection_rate")}
 
     def ranks_asked_per_node(self, params: BisectionParameters) -> int:
-        """One, so that a pair of ranks is a pair of nodes."""
+        """Ranks per node: 1, so that a pair of ranks is a pair of nodes."""
         return 1
 
     def durations_s(
@@ -65,7 +65,7 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
         yield sum(params.iterations * moved / rate for rate in rates)
 
     def fastest_s(self, params: BisectionParameters, fast: FastMachine) -> Iterable[float]:
-        """The same."""
+        """Times on a machine at full speed."""
         once_s = fast.message_s(params.window * params.message_bytes)
         yield params.matchings * params.iterations * once_s
 

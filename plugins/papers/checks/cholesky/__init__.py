@@ -18,7 +18,7 @@ GREATEST_RESIDUAL = 16.0
 
 
 class CholeskyParameters(ProfiledParameters):
-    """One launch: a matrix, and the ranks that share its columns."""
+    """Launch: a matrix, and the ranks that share its columns."""
 
     ranks: Ranks = quantity("Ranks that share the columns.", "ranks")
     ranks_per_node: RanksPerNode = "fill"

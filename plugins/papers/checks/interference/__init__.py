@@ -68,7 +68,7 @@ METRICS = (
 
 
 class InterferenceParameters(Parameters):
-    """One launch: two endpoints exchange messages, every further rank is a neighbour."""
+    """Launch: two endpoints exchange messages, every further rank is a neighbour."""
 
     ranks: int = quantity(
         "Two endpoints, on two nodes where there are two, and neighbours that count meanwhile.",
@@ -115,7 +115,7 @@ class InterferenceDefinition(
         return {"work": options.pop("work-s"), **options}
 
     def expected(self, params: InterferenceParameters, hosts: Sequence[str]) -> Iterator[Asked]:
-        """What each kind of rank and message cost the others, for every size."""
+        """Costs of each kind of rank and message to the others, for every size."""
         roles = roles_of(hosts)
         for size in self.message_bytes(params):
             at = {"message_bytes": size}
@@ -131,7 +131,7 @@ class InterferenceDefinition(
                 yield Asked("message_slowdown", at)
 
     def notes(self, params: InterferenceParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """What was left out, the ranks and their roles, and that all was checked."""
+        """Warm-up, ranks and their roles, and that all was checked."""
         return {
             "warmup": params.warmup,
             "ranks": params.ranks,
@@ -178,7 +178,7 @@ def second_endpoint(hosts: Sequence[str]) -> int:
 
 
 def roles_of(hosts: Sequence[str]) -> list[str]:
-    """What ranks do by where they are: two endpoints, neighbours on their nodes or on others.
+    """Roles of ranks by where they are: two endpoints, neighbours on their nodes or on others.
 
     The endpoints are rank 0 and the first rank of another host, or rank 1 where there is one host.
     """

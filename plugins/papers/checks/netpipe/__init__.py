@@ -18,7 +18,7 @@ TRIALS = 3
 
 
 class NetpipeParameters(Parameters):
-    """One run of NetPIPE between two ranks, or two hosts."""
+    """A run of NetPIPE between two ranks, or two hosts."""
 
     transport: Transport = quantity(
         "What carries the messages: the library (MPI or PVM), or TCP without it.", "none", "library"
@@ -80,7 +80,7 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
                 yield 2 * TRIALS * params.repeats * metric.value
 
     def fastest_s(self, params: NetpipeParameters, fast: FastMachine) -> Iterable[float]:
-        """The same of sizes that double."""
+        """Round trips of sizes that double."""
         size = params.least_bytes
         while size <= params.greatest_bytes:
             yield 2 * TRIALS * params.repeats * fast.message_s(size)

@@ -36,7 +36,7 @@ MEGABIT = 2.0**20
 
 @dataclass(frozen=True)
 class Point:
-    """One message size: half round trip in seconds, the best of NetPIPE's trials' means."""
+    """Message size: half round trip in seconds, the best of NetPIPE's trials' means."""
 
     message_bytes: int
     repeats: int

@@ -28,7 +28,7 @@ DEFAULT_SIZES = expand_sizes([{"from": 8, "to": 2**20, "per_octave": 2}, 1_000_0
 
 
 class OneSidedParameters(TwoRankParameters):
-    """One launch of the program. LAM has fences alone."""
+    """A launch of the program. LAM has fences alone."""
 
     placement: Placement = quantity("Where the two ranks are.", "none", "between-nodes")
     operations: Annotated[list[Operation], EachOnce(OPERATIONS, "operation")] = quantity(

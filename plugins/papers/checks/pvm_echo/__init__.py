@@ -52,7 +52,7 @@ _STEPS_APART = 10.0
 
 
 class PvmEchoParameters(Parameters):
-    """One launch of the echo between two PVM tasks."""
+    """A launch of the echo between two PVM tasks."""
 
     placement: Placement = quantity("Where the two tasks are.", "none", "between-nodes")
     route: Route = quantity(
@@ -130,7 +130,7 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
                 yield Asked("copy_time", {"message_bytes": size})
 
     def messages_held(self, params: PvmEchoParameters) -> int:
-        """One each way, and PVM's copy of each."""
+        """Messages held: one each way, and PVM's copy of each."""
         return 4
 
     def least_duration_s(self, params: PvmEchoParameters, metrics: Sequence[Metric]) -> float:

@@ -27,7 +27,7 @@ DEFAULT_SIZES = expand_sizes([{"from": 8, "to": 8192, "per_octave": 1}, 65536, 1
 
 
 class RingParameters(ProfiledParameters):
-    """One launch of the ring program. In the order `gray` neighbours differ in one bit."""
+    """A launch of the ring program. In the order `gray` neighbours differ in one bit."""
 
     ranks: Ranks = quantity("Ranks in the ring.", "ranks")
     ranks_per_node: RanksPerNode = "fill"

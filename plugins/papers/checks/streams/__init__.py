@@ -22,7 +22,7 @@ DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**20, "per_octave": 1}])
 
 
 class StreamsParameters(TwoRankParameters):
-    """One launch of the stream program. Over TCP 2048 messages of 50000 bytes are ttcp's."""
+    """A launch of the stream program. Over TCP 2048 messages of 50000 bytes are ttcp's."""
 
     younger: ClassVar[frozenset[str]] = TwoRankParameters.younger | {"transport"}
 
@@ -96,7 +96,7 @@ class StreamsDefinition(
                 yield sum(window_bytes / rate for rate in metric.samples)
 
     def fastest_s(self, params: StreamsParameters, fast: FastMachine) -> Iterable[float]:
-        """The same."""
+        """Times on a machine at full speed."""
         for size in self.message_bytes(params) * len(params.directions):
             yield params.iterations * fast.message_s(params.window * size)
 

@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is calculated for the tables and claims of K. Hwang, C. Wang and C.-L. Wang (1996):
-T(m, p) = a·f(p) + b + (c·g(p) + d)·m."""
+"""K. Hwang, C. Wang and C.-L. Wang (1996): tables, figures and claims, and what a run has of the
+same kind: T(m, p) = a·f(p) + b + (c·g(p) + d)·m."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from operator import sub
+from typing import Any, cast
 
 import numpy as np
 
-from plugins.papers.fields import (
-    LENGTH,
-    NOWHERE,
-    BlockValues,
-    Field,
-    computed,
-    plain_value,
+from plugins.papers.fields import LENGTH, NOWHERE, BlockValues, Field, computed, plain_value
+from plugins.papers.run_values import RunValues, of_run
+from plugins.papers.study import (
+    Claim,
+    Key,
+    PrintedTable,
+    Quantity,
+    Shown,
+    Study,
+    Value,
+    ratio,
+    table,
 )
-from plugins.papers.run_values import RunValues
 from reports.models.collectives import FORMS, Form, Law, aggregated_factor
 
 #: The forms f of start-up and g of delay in the paper's Table 3.
@@ -35,7 +40,13 @@ FORMS_OF: dict[str, tuple[Form, Form]] = {
 T3D_NODES = 64
 #: A line through fewer numbers of nodes meets them whatever its form is.
 LEAST_COUNTS = 3
-_GROWING = {"at.operation": ["barrier", "broadcast", "reduce", "scan"]}
+#: Operations whose start-up grows with the logarithm of p.
+GROWING = {"at.operation": ["barrier", "broadcast", "reduce", "scan"]}
+#: Operations with a length, and numbers of nodes of the figures.
+LENGTHY = ["broadcast", "gather", "scatter", "reduce", "scan", "total_exchange"]
+PROCS = [2, 4, 8, 16, 32, 64, 128]
+OPERATION, NODES = Key("operation", "operation", "at.operation"), Key("procs", "nodes", "ranks")
+BYTES = Key("message_bytes", "bytes", LENGTH)
 
 
 def by_expression(row: Mapping[str, str], at: Mapping[str, float]) -> dict[str, float | None]:
@@ -88,7 +99,7 @@ def _line(form: Form, points: Sequence[tuple[float, float, float]]) -> Law:
 def by_law(
     times: Field, value: Callable[[str, float, Law, Law | None], float], *, by_ranks: bool = False
 ) -> Field:
-    """What the law through times by operation, ranks and length gives for each operation, or for
+    """Value by the law through times by operation, ranks and length, for each operation, or for
     each at each number of ranks."""
     lines: dict[tuple[str, str], dict[tuple[float, float], BlockValues]] = {}
     for (operation, ranks, length), name, one in times.items():
@@ -126,30 +137,170 @@ def times(run: RunValues) -> Field:
     return run.values("collectives", "collective_time", by=["at.operation", "ranks", LENGTH])
 
 
-def start_up(run: RunValues, where: Mapping[str, object] | None = None) -> Field:
-    """A run's times of the shortest message."""
-    return run.values("collectives", "collective_time", where, [LENGTH]).pick(LENGTH, "least")
+def start_up(where: Mapping[str, object] | None = None) -> Quantity:
+    """Times of the shortest message."""
+    return lambda run: run.values("collectives", "collective_time", where, [LENGTH]).pick(
+        LENGTH, "least"
+    )
 
 
-CALCULATIONS = {
-    "by_expression": by_expression,
-    "start_up": start_up,
-    "start_up_on_16": lambda run: start_up(run, {**_GROWING, "ranks": 16}),
-    "start_up_on_4": lambda run: start_up(run, {**_GROWING, "ranks": 4}),
-    "delay": lambda run: (
-        run.values("collectives", "collective_time", by=[LENGTH])
-        .less(LENGTH, "least")
-        .pick(LENGTH, 1024)
+def delays(run: RunValues) -> Field:
+    """Times less that of the shortest message, by operation, ranks and length."""
+    return times(run).against(LENGTH, "least", sub, "difference")
+
+
+def delay(run: RunValues) -> Field:
+    """Time of 1024 bytes less that of the shortest message."""
+    times = run.values("collectives", "collective_time", by=[LENGTH])
+    return times.against(LENGTH, "least", sub, "difference").pick(LENGTH, 1024)
+
+
+def barrier(run: RunValues) -> Field:
+    """Time of a barrier on the greatest number of nodes."""
+    where = {"at.operation": "barrier"}
+    times = run.values("collectives", "collective_time", where, ["ranks"])
+    return times.pick("ranks", "greatest")
+
+
+def time_of(operation: str) -> Quantity:
+    """Times of an operation."""
+    return of_run("collectives", "collective_time", {"at.operation": operation})
+
+
+def coefficient(column: str, index: int, part: str, **unit: Any) -> Value:
+    """A coefficient of Table 3: `part` of the law of start-up, 0, or delay, 1."""
+
+    def fit(_: str, __: float, *laws: Law | None) -> float:
+        law = laws[index]
+        return getattr(law, part) if law else math.nan
+
+    return Value(column, lambda run: by_law(times(run), fit), **unit)
+
+
+def by_expressions(number: str, *values: Value, **further: Any) -> PrintedTable:
+    """A figure whose curves are given by Table 3."""
+    further = {"only": {"operation": LENGTHY}, "law": by_expression, **further}
+    return table(number, "timing_expressions.csv", *values, **further)
+
+
+def quoted(number: str, value: Value, **further: Any) -> PrintedTable:
+    """Times that the text quotes."""
+    return table(number, "measured_latencies.csv", value, **further)
+
+
+TABLES = [
+    by_expressions(
+        "Figure 1",
+        Value("startup_us", start_up()),
+        keys=[OPERATION, NODES],
+        only={},
+        at={"procs": PROCS},
+        figures="Figure 1",
     ),
-    "law_a": lambda run: by_law(times(run), lambda _, __, startup, ___: startup.slope),
-    "law_b": lambda run: by_law(times(run), lambda _, __, startup, ___: startup.offset),
-    "law_c": lambda run: by_law(times(run), lambda *law: law[3].slope if law[3] else math.nan),
-    "law_d": lambda run: by_law(times(run), lambda *law: law[3].offset if law[3] else math.nan),
-    "rate": lambda run: (
-        times(run).less(LENGTH, "least").at_points(aggregated).pick(LENGTH, "greatest")
+    by_expressions(
+        "Figure 2",
+        Value("time_us", of_run("collectives", "collective_time")),
+        keys=[OPERATION, NODES, BYTES],
+        at={"procs": [32], "message_bytes": [4**k for k in range(1, 9)]},
+        nearest={"procs": 32},
+        figures="Figure 2",
+        further=False,
     ),
-    "law_rate": lambda run: by_law(times(run), law_rate, by_ranks=True),
-    "barrier": lambda run: run.values(
-        "collectives", "collective_time", {"at.operation": "barrier"}, ["ranks"]
-    ).pick("ranks", "greatest"),
+    by_expressions(
+        "Figure 3",
+        Value("time_us", of_run("collectives", "collective_time", {LENGTH: [16, 65536]})),
+        keys=[OPERATION, BYTES, NODES],
+        at={"procs": PROCS, "message_bytes": [16, 65536]},
+        figures="Figure 3",
+    ),
+    by_expressions(
+        "Figure 4",
+        Value("startup_us", start_up()),
+        Value("delay_us", delay),
+        keys=[OPERATION, NODES],
+        at={"procs": [32], "message_bytes": [1024]},
+        nearest={"procs": 32},
+        further=False,
+    ),
+    table(
+        "Table 3",
+        "timing_expressions.csv",
+        coefficient("startup_a_us", 0, "slope"),
+        coefficient("startup_b_us", 0, "offset"),
+        coefficient("delay_c_us_per_byte", 1, "slope", unit="s", factor=1e-6),
+        coefficient("delay_d_us_per_byte", 1, "offset", unit="s", factor=1e-6),
+        keys=[OPERATION],
+    ),
+    by_expressions(
+        "Figure 5",
+        Value("rate_mb_s", lambda run: delays(run).at_points(aggregated).pick(LENGTH, "greatest")),
+        Value("rate_mb_s", lambda run: by_law(times(run), law_rate, by_ranks=True)),
+        keys=[OPERATION, NODES],
+        at={"procs": PROCS},
+        figures="Figure 5",
+    ),
+    quoted(
+        "Times quoted in the text",
+        Value("time_us", of_run("collectives", "collective_time")),
+        keys=[OPERATION, NODES, Key("message_bytes", "bytes", LENGTH, {"": 4})],
+        only={
+            "operation": LENGTHY,
+            "quantity": [
+                "startup_measured",
+                "collective_time_measured",
+                "collective_time_from_expression",
+            ],
+        },
+        further=False,
+    ),
+    quoted(
+        "Barrier quoted in the text", Value("time_us", barrier), only={"operation": ["barrier"]}
+    ),
+    quoted(
+        "Ranges quoted in the text",
+        Value("time_us"),
+        across=["machine", "quantity"],
+        only={"quantity": ["collective_time_range_min", "collective_time_range_max"]},
+        stands="quantity",
+    ),
+    quoted(
+        "Hops quoted in the text", Value("time_us"), only={"quantity": ["network_latency_per_hop"]}
+    ),
+    table(
+        "Bandwidths quoted in the text",
+        "aggregated_bandwidth.csv",
+        Value("bandwidth_mb_s"),
+        across=["machine", "operation", "quantity"],
+        stands="quantity",
+    ),
+]
+
+SHOWN = [
+    Shown(
+        "Table 3 of today",
+        after="Table 3",
+        check="collectives",
+        only=[
+            "picture-collective-length",
+            "picture-collective-counts",
+            "table-collective-expressions",
+            "table-collective-latencies",
+        ],
+    )
+]
+
+CLAIMS = {
+    "total exchange": Claim(
+        ratio(time_of("total_exchange"), time_of("broadcast"), "ranks", LENGTH), more_than=1
+    ),
+    "start-up": Claim(
+        ratio(
+            start_up({**GROWING, "ranks": 16}), start_up({**GROWING, "ranks": 4}), "at.operation"
+        ),
+        each="at.operation",
+        less_than=3,
+    ),
+    "scatter": Claim(ratio(time_of("scatter"), time_of("broadcast"), "ranks", LENGTH), more_than=1),
 }
+
+STUDY = Study("collectives-1996", ranks_per_node=1, tables=TABLES, shown=SHOWN, claims=CLAIMS)

@@ -1,45 +1,148 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is calculated for the tables and claims of T. H. Dunigan (1988)."""
+"""T. H. Dunigan (1988): tables, figures and claims, and what a run has of the same kind."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from plugins.papers.fields import LENGTH, Field
-from plugins.papers.run_values import RunValues
+from plugins.papers.run_values import RunValues, of_run
+from plugins.papers.study import Claim, Key, PrintedTable, Shown, Study, Value, ratio, table
 
 #: Two nodes as Slurm places them.
-_NODES = {"params.placement": "between-nodes", "params.transport": "library", "params.hops": 0}
-_SHORT = {LENGTH: [8, 16, 32, 64, 128, 256, 512]}
-_HOST = {"params.placement": "login-node", "params.transport": "tcp"}
+NODES = {"params.placement": "between-nodes", "params.transport": "library", "params.hops": 0}
+SHORT = {LENGTH: [8, 16, 32, 64, 128, 256, 512]}
+HOST = {"params.placement": "login-node", "params.transport": "tcp"}
+SELF = {"params.placement": "self"}
+TYPES = {"integer2": "integer16", "integer4": "integer32", "real4": "real32", "real8": "real64"}
+BYTES = Key("length_bytes", "bytes", LENGTH)
+
+time = of_run("echo", "half_round_trip", NODES)
+long_rate = of_run("echo", "bandwidth", {**NODES, LENGTH: 8192})
+of_8_bytes = of_run("echo", "half_round_trip", {**NODES, LENGTH: 8})
+product = of_run("node", "operation_time", {"at.operand": "real64", "at.operation": "*"})
+sum_of_products = of_run(
+    "node", "operation_time", {"at.operand": "real64", "at.operation": "*+*+*"}
+)
 
 
-def _times(run: RunValues) -> Field:
-    return run.values("echo", "half_round_trip", _NODES, by=[LENGTH])
+def times(run: RunValues) -> Field:
+    """Times of an echo, by length too."""
+    return run.values("echo", "half_round_trip", NODES, by=[LENGTH])
 
 
-def _of_8_bytes(run: RunValues) -> Field:
-    return run.values("echo", "half_round_trip", {**_NODES, LENGTH: 8})
+def greatest_ring(run: RunValues, **where: object) -> Field:
+    """Rate of the ring of most ranks."""
+    return run.values("ring", "ring_rate", where, by=["ranks"]).pick("ranks", "greatest")
 
 
-def _operation(run: RunValues, operation: str) -> Field:
-    at = {"at.operand": "real64", "at.operation": operation}
-    return run.values("node", "operation_time", at)
+def echoes(part: str, path: str, where: Mapping[str, object], **further: Any) -> PrintedTable:
+    """A part of Tables 8 to 11."""
+    rate = Value("rate_kb_s", of_run("echo", "bandwidth", where))
+    further = {"keys": [BYTES], "only": {"path": [path]}, **further}
+    return table(f"Tables 8 to 11, {part}", "data_rates.csv", rate, **further)
 
 
-CALCULATIONS = {
-    "ring_rate": lambda run: run.values("ring", "ring_rate", by=["ranks"]).pick(
-        "ranks", "greatest"
+TABLES = [
+    table(
+        "Table 3",
+        "arithmetic.csv",
+        Value("time_us", of_run("node", "operation_time")),
+        keys=[
+            Key("data_type", "type", "at.operand", TYPES),
+            Key("operation", "operation", "at.operation"),
+        ],
     ),
-    "long_ring_rate": lambda run: run.values(
-        "ring", "ring_rate", {LENGTH: 8192}, by=["ranks"]
-    ).pick("ranks", "greatest"),
-    "start_up": lambda run: _times(run).line("start_up"),
-    "per_byte": lambda run: _times(run).line("per_byte"),
-    "long_rate": lambda run: run.values("echo", "bandwidth", {**_NODES, LENGTH: 8192}),
-    "flop_rate": lambda run: 1 / _operation(run, "*+*+*"),
-    "of_8_bytes": _of_8_bytes,
-    "product": lambda run: _operation(run, "*"),
-    "in_products": lambda run: _of_8_bytes(run) / _operation(run, "*"),
-    "time": lambda run: run.values("echo", "half_round_trip", _NODES),
-    "short_time": lambda run: run.values("echo", "half_round_trip", {**_NODES, **_SHORT}),
-    "short_host_time": lambda run: run.values("echo", "half_round_trip", {**_HOST, **_SHORT}),
+    *(
+        table(
+            f"Table 4 and Figure 1, {program}",
+            "synthetic.csv",
+            Value("wall_s", of_run("node", f"{program.lower()}_time")),
+            only={"test": [program.lower()]},
+        )
+        for program in ("sieve", "Dhrystone", "floatmath", "Whetstone")
+    ),
+    table(
+        "Table 5",
+        "memory.csv",
+        Value("total_kbytes"),
+        Value("available_kbytes", of_run("node", "allocatable_memory")),
+    ),
+    table(
+        "Table 6",
+        "ring.csv",
+        Value("rate_kb_s", greatest_ring),
+        Value("wall_s"),
+        keys=[BYTES],
+        drawn=["rate_kb_s"],
+        figures="Figure 2",
+    ),
+    table(
+        "Table 7",
+        "coefficients.csv",
+        Value("startup_us", lambda run: times(run).line("start_up")),
+        Value("byte_transfer_us", lambda run: times(run).line("per_byte")),
+        across=["machine", "message_regime"],
+    ),
+    echoes(
+        "neighbours and hops",
+        "node",
+        {"params.placement": "between-nodes", "params.transport": "library"},
+        keys=[Key("hops", "hops", "params.hops"), BYTES],
+        figures="Figures 3 and 4",
+    ),
+    echoes("self", "self", SELF, figures="Figure 5"),
+    echoes("host", "host", HOST, figures="Figure 6"),
+    table(
+        "Table 12",
+        "figures_of_merit.csv",
+        Value("data_rate_kb_s", long_rate),
+        Value(
+            "kiloflops",
+            lambda run: sum_of_products(run).each(lambda time_s: 1 / time_s),
+            unit="flop/s",
+            factor=1000,
+        ),
+        Value("transfer_8_byte_us", of_8_bytes),
+        Value("multiply_8_byte_us", product),
+        Value("comm_comp_ratio", lambda run: of_8_bytes(run) / product(run), unit="1"),
+    ),
+]
+
+SHOWN = [
+    Shown(
+        "Hops",
+        after="Tables 8 to 11, neighbours and hops",
+        check="echo",
+        only=["picture-echo-hops", "table-echo-hops"],
+    ),
+    Shown("Figure 7", after="Table 12", check="interference"),
+    Shown("Figure 8", after="Table 12", check="cholesky"),
+]
+
+CLAIMS = {
+    "ring": Claim(
+        ratio(lambda run: greatest_ring(run, **{LENGTH: 8192}), long_rate), more_than=0.9
+    ),
+    "self": Claim(ratio(of_run("echo", "half_round_trip", SELF), time, LENGTH), less_than=1),
+    "host": Claim(
+        ratio(
+            of_run("echo", "half_round_trip", {**HOST, **SHORT}),
+            of_run("echo", "half_round_trip", {**NODES, **SHORT}),
+            LENGTH,
+        ),
+        more_than=1,
+    ),
+    "hops": Claim(
+        ratio(
+            of_run("echo", "half_round_trip", {"params.hops": 3}),
+            of_run("echo", "half_round_trip", {"params.hops": 1}),
+            LENGTH,
+        ),
+        less_than=1.1,
+    ),
+    "8 bytes": Claim(ratio(of_8_bytes, product), more_than=50),
 }
+
+STUDY = Study("hypercube-1988", machines="machines.yaml", tables=TABLES, shown=SHOWN, claims=CLAIMS)

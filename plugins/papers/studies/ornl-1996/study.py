@@ -1,44 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is calculated for the tables and claims of J. J. Dongarra and T. H. Dunigan (1996)."""
+"""J. J. Dongarra and T. H. Dunigan (1996): tables, figures and claims, and what a run has of the
+same kind."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import mul
 
 from plugins.papers.fields import LENGTH, Field
-from plugins.papers.run_values import RunValues
+from plugins.papers.run_values import RunValues, of_run, share_of_line
+from plugins.papers.study import (
+    Claim,
+    Key,
+    PrintedLaw,
+    PrintedTable,
+    Quantity,
+    Shown,
+    Study,
+    Value,
+    ratio,
+    table,
+)
 
 #: Ranks that are neighbours, and the rows beside the machines of then that are of other kinds.
-_NEAR = {"params.transport": "library", "params.distance": 1, "params.hops": 0}
-_NODES = {"params.placement": "between-nodes", **_NEAR}
-_WITHIN = {"params.placement": "within-node", **_NEAR}
-_TCP = {"params.transport": "tcp", "params.placement": "between-nodes"}
-_UDP = {"params.transport": "udp", "params.placement": "between-nodes"}
-_PUT = {
-    "params.placement": "between-nodes",
-    "params.synchronisation": "lock",
-    "at.operation": "put",
-}
+NEAR = {"params.transport": "library", "params.distance": 1, "params.hops": 0}
+NODES = {"params.placement": "between-nodes", **NEAR}
+WITHIN = {"params.placement": "within-node", **NEAR}
+TCP = {"params.transport": "tcp", "params.placement": "between-nodes"}
+UDP = {"params.transport": "udp", "params.placement": "between-nodes"}
+LOCKED = {"params.placement": "between-nodes", "params.synchronisation": "lock"}
+PUT = {**LOCKED, "at.operation": "put"}
+MILLION = {LENGTH: 1_000_000}
+#: The lengths at which curves are drawn that the paper prints as plots only.
+DRAWN = [1, 4, 16, 64, 256, 1000, 4000, 16000, 64000, 250_000, 1_000_000]
+
+latency = of_run("echo", "echo_latency_least", NODES)
+latency_within = of_run("echo", "echo_latency_least", WITHIN)
+clock = of_run("node", "core_clock")
 
 
-def _latency(run: RunValues, where: Mapping[str, object]) -> Field:
-    return run.values("echo", "echo_latency_least", where)
+def latency_cycles(run: RunValues) -> Field:
+    """Latency times clock."""
+    return latency(run).joined(clock(run), mul)
 
 
-def _rate(run: RunValues, where: Mapping[str, object]) -> Field:
-    return run.values("echo", "bandwidth", {**where, LENGTH: 1_000_000})
+def half_length(where: Mapping[str, object]) -> Quantity:
+    """n½ of a straight line through the times of all lengths."""
+    return lambda run: run.values("echo", "half_round_trip", where, [LENGTH]).line("half_length")
 
 
-def _share(run: RunValues, where: Mapping[str, object]) -> Field:
-    return run.share_of_line("echo", "bandwidth", {**where, LENGTH: 1_000_000})
+def of_one_byte(where: Mapping[str, object]) -> Quantity:
+    """Latency of sockets, which have no empty message."""
+    return of_run("echo", "half_round_trip_best", {**where, LENGTH: 1})
 
 
-def _half_length(run: RunValues, where: Mapping[str, object]) -> Field:
-    return run.values("echo", "half_round_trip", where, by=[LENGTH]).line("half_length")
+def columns(
+    latency: Quantity, check: str, metric: str, where: Mapping[str, object]
+) -> dict[str, Quantity]:
+    """Quantities of Table 2.1 by column; n½ of an echo."""
+    share = share_of_line(check, metric, where)
+    found = {"latency_us": latency, "bandwidth_mb_s": of_run(check, metric, where)}
+    return {**found, "peak_share": share}
 
 
-def _of_one_byte(run: RunValues, where: Mapping[str, object]) -> Field:
-    return run.values("echo", "half_round_trip_best", {**where, LENGTH: 1})
+def of_echo(latency: Quantity, where: Mapping[str, object]) -> dict[str, Quantity]:
+    """Quantities of Table 2.1 from an echo."""
+    found = columns(latency, "echo", "bandwidth", {**where, **MILLION})
+    return {**found, "n_half_bytes": half_length(where)}
 
 
 def by_half_length(row: Mapping[str, str], at: Mapping[str, float]) -> dict[str, float | None]:
@@ -64,31 +92,97 @@ def share_of_peak(row: Mapping[str, str], _: Mapping[str, float]) -> dict[str, f
     return {"peak_share": float(rate) / float(peak) if rate and peak else None}
 
 
-CALCULATIONS = {
-    "share_of_peak": share_of_peak,
-    "by_half_length": by_half_length,
-    "by_line": by_line,
-    "time": lambda run: run.values("echo", "half_round_trip", _NODES),
-    "any_rate": lambda run: run.values("echo", "bandwidth", _NODES),
-    "latency": lambda run: _latency(run, _NODES),
-    "rate": lambda run: _rate(run, _NODES),
-    "half_length": lambda run: _half_length(run, _NODES),
-    "share": lambda run: _share(run, _NODES),
-    "latency_within": lambda run: _latency(run, _WITHIN),
-    "rate_within": lambda run: _rate(run, _WITHIN),
-    "half_length_within": lambda run: _half_length(run, _WITHIN),
-    "share_within": lambda run: _share(run, _WITHIN),
-    "latency_tcp": lambda run: _of_one_byte(run, _TCP),
-    "rate_tcp": lambda run: _rate(run, _TCP),
-    "half_length_tcp": lambda run: _half_length(run, _TCP),
-    "share_tcp": lambda run: _share(run, _TCP),
-    "latency_udp": lambda run: _of_one_byte(run, _UDP),
-    "rate_ttcp": lambda run: run.values("streams", "window_rate", {**_TCP, LENGTH: 50_000}),
-    "share_ttcp": lambda run: run.share_of_line("streams", "window_rate", {**_TCP, LENGTH: 50_000}),
-    "latency_put": lambda run: run.values("one_sided", "one_sided_time_least", {**_PUT, LENGTH: 8}),
-    "rate_put": lambda run: run.values("one_sided", "one_sided_rate", {**_PUT, LENGTH: 1_000_000}),
-    "share_put": lambda run: run.share_of_line(
-        "one_sided", "one_sided_rate", {**_PUT, LENGTH: 1_000_000}
+def plotted(number: str, value: Value, law: PrintedLaw) -> PrintedTable:
+    """Curves that the paper prints as plots only, by a law from Table 2.1."""
+    return table(
+        number,
+        "latency_bandwidth.csv",
+        value,
+        keys=[Key("message_bytes", "bytes", LENGTH)],
+        across=["machine", "variant"],
+        only={"kind": ["multiprocessor"]},
+        law=law,
+        at={"message_bytes": DRAWN},
+        printed=False,
+    )
+
+
+ECHO = of_echo(latency, NODES)
+latency_udp = of_one_byte(UDP)
+
+TABLES = [
+    table(
+        "Table 2.1",
+        "latency_bandwidth.csv",
+        Value("latency_us", latency),
+        Value("bandwidth_mb_s", ECHO["bandwidth_mb_s"]),
+        Value("n_half_bytes", ECHO["n_half_bytes"]),
+        Value("theoretical_bandwidth_mb_s"),
+        Value("peak_share", ECHO["peak_share"], unit="1"),
+        across=["machine", "variant"],
+        law=share_of_peak,
+        variants={
+            "between two nodes": {},
+            "inside a node": of_echo(latency_within, WITHIN),
+            "TCP, no library": of_echo(of_one_byte(TCP), TCP),
+            "one side alone, put under a lock": columns(
+                of_run("one_sided", "one_sided_time_least", {**PUT, LENGTH: 8}),
+                "one_sided",
+                "one_sided_rate",
+                {**PUT, **MILLION},
+            ),
+            "UDP echo, and ttcp over TCP": columns(
+                latency_udp, "streams", "window_rate", {**TCP, LENGTH: 50_000}
+            ),
+        },
     ),
-    "latency_cycles": lambda run: _latency(run, _NODES) * run.values("node", "core_clock"),
+    plotted("Figure 2.2", Value("time_us", of_run("echo", "half_round_trip", NODES)), by_line),
+    plotted("Figure 2.3", Value("rate_mb_s", of_run("echo", "bandwidth", NODES)), by_half_length),
+    table(
+        "Table 3.1",
+        "computation.csv",
+        Value("latency_us", latency),
+        Value("latency_cycles", latency_cycles, unit="1"),
+        Value("clock_mhz", clock),
+        *(Value(f"linpack{n}_mflops", of_run("node", f"linpack_{n}_rate")) for n in (100, 1000)),
+        *(
+            Value(
+                f"linpack{n}_ops_per_cycle",
+                of_run("node", "operations_per_cycle", {"at.kernel": f"linpack_{n}"}),
+                unit="1",
+            )
+            for n in (100, 1000)
+        ),
+        across=["machine", "variant"],
+    ),
+]
+
+SHOWN = [
+    Shown("Figure 2.4", after="Figure 2.3", check="one_sided"),
+    Shown(
+        "Hop term in the text",
+        after="Figure 2.3",
+        check="echo",
+        only=["picture-echo-hops", "table-echo-hops"],
+    ),
+]
+
+CLAIMS = {
+    "linpack": Claim(
+        ratio(of_run("node", "linpack_1000_rate"), of_run("node", "linpack_100_rate"), "at.node"),
+        more_than=1,
+    ),
+    "hops": Claim(
+        ratio(
+            of_run("echo", "half_round_trip", {"params.hops": 3}),
+            of_run("echo", "half_round_trip", {"params.hops": 1}),
+            LENGTH,
+        ),
+        less_than=1.1,
+    ),
+    "udp": Claim(ratio(latency_udp), more_than=0.0005),
+    "shared memory": Claim(ratio(latency_within, latency), less_than=1),
+    "cycles": Claim(ratio(latency_cycles), more_than=900),
 }
+
+STUDY = Study("ornl-1996", machines="machines.yaml", tables=TABLES, shown=SHOWN, claims=CLAIMS)

@@ -1,89 +1,310 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is calculated for the tables and claims of B. P. Kearns (2003)."""
+"""B. P. Kearns (2003): tables, figures and claims, and what a run has of the same kind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from statistics import fmean
+from typing import Any
 
-from plugins.papers.fields import Field
-from plugins.papers.run_values import RunValues
+from plugins.papers.fields import LENGTH, Field
+from plugins.papers.run_values import RunValues, of_run
+from plugins.papers.study import (
+    Claim,
+    Key,
+    PrintedTable,
+    Quantity,
+    Shown,
+    Study,
+    Value,
+    ratio,
+    table,
+)
 
-_IRECV = ["Send/Irecv", "Isend/Irecv", "Ssend/Irecv", "Issend/Irecv"]
-_RECV = ["Send/Recv", "Isend/Recv", "Ssend/Recv", "Issend/Recv"]
+#: Pairs of send and receive.
+IRECV = ["Send/Irecv", "Isend/Irecv", "Ssend/Irecv", "Issend/Irecv"]
+RECV = ["Send/Recv", "Isend/Recv", "Ssend/Recv", "Issend/Recv"]
+NODES = {"params.placement": "between-nodes"}
 #: All grids but 1 × 1.
-_Q = [2, 4, 5, 6]
-_PLAIN = {"params.mpi_profile": False}
+Q = [2, 4, 5, 6]
+PLAIN = {"params.mpi_profile": False}
 #: nx, trajectories and processes of Table 7 where LAM needs less CPU time and more wall time.
-_LESS_CPU_MORE_WALL = {
+LESS_CPU_MORE_WALL = {
     *(("4", "50", "2"), ("6", "75", "2"), ("8", "100", "4")),
     *(("8", "100", "8"), ("12", "150", "4"), ("12", "150", "8")),
 }
+GRID = [Key("p", "P", "params.p"), Key("q", "Q", "params.q"), Key("n", "N", "params.n")]
+PROCESSES = Key("procs", "processes", "ranks")
+PAIRS = [Key("construct", "pair", "at.construct"), Key("message_bytes", "bytes", LENGTH)]
+LATTICE = [
+    *(Key("nx", "nx", "params.nx"), Key("nt", "nt", "params.nt")),
+    *(Key("traj", "trajectories", "params.trajectories"), PROCESSES),
+]
+
+#: Places of HPL's points, and nx of the five experiments with su3_rmd.
+POINTS = ["params.p", "params.q", "params.n"]
+NX = [4, 6, 8, 12, 16]
+
+hpl_rate = of_run("hpl", "rate")
+hpl_time = of_run("hpl", "time")
 
 
-def _pairs(run: RunValues, rate: str, constructs: list[str]) -> Field:
-    where = {"params.placement": "between-nodes", "at.construct": constructs}
-    return run.values("pt2pt", rate, where)
+def rate_of(environment: str = "") -> Quantity:
+    """Rate of HPL on all grids but 1 × 1, of an environment or all."""
+    named = {"environment": environment} if environment else {}
+    return of_run("hpl", "rate", {**named, "params.q": Q})
 
 
-def _too_early(run: RunValues, rate: str) -> Field:
-    """Of the program that answers before the message has arrived, on purpose."""
-    return run.values("pt2pt", rate, {"params.reply_before_wait": True}, on_purpose=True)
+def lattice(metric: str, environment: str = "", **where: object) -> Quantity:
+    """Times of su3_rmd without a profile."""
+    named = {"environment": environment} if environment else {}
+    return of_run("su3_rmd", metric, {**named, **PLAIN, **where})
 
 
-def _cpu_share(run: RunValues) -> Field:
-    cpu, wall = (run.values("su3_rmd", one, _PLAIN) for one in ("rank_cpu_time", "launch"))
-    return cpu / wall
-
-
-def _of(run: RunValues, environment: str, metric: str, where: Mapping[str, object]) -> Field:
-    return run.values("su3_rmd", metric, {"environment": environment, **_PLAIN, **where})
-
-
-def _smallest(run: RunValues, environment: str, ranks: int) -> Field:
+def smallest(environment: str, ranks: int) -> Quantity:
+    """Wall time of the smallest problem."""
     where = {"params.nx": 4, "params.trajectories": 50, "ranks": ranks}
-    return _of(run, environment, "launch", where)
+    return lattice("launch", environment, **where)
 
 
-def _less_cpu_more_wall(run: RunValues) -> Field:
+def largest(environment: str) -> Quantity:
+    """Wall time of experiment 5 on 16 processes."""
+    where = {"params.nx": 16, "params.trajectories": 200, "ranks": 16}
+    return of_run("su3_rmd", "launch", {"environment": environment, **where})
+
+
+def cpu_share(run: RunValues) -> Field:
+    """CPU time over wall time."""
+    return lattice("rank_cpu_time")(run) / lattice("launch")(run)
+
+
+def less_cpu_more_wall(run: RunValues) -> Field:
     """The smaller of MPICH's CPU time over LAM's and LAM's wall time over MPICH's."""
     cpu, wall = (
-        {name: _of(run, name, metric, {}) for name in ("lam", "mpich")}
+        {name: lattice(metric, name)(run) for name in ("lam", "mpich")}
         for metric in ("rank_cpu_time", "launch")
     )
-    both = (cpu["mpich"] / cpu["lam"]).lesser(wall["lam"] / wall["mpich"])
-    return both.made(item for item in both.items() if item[0] in _LESS_CPU_MORE_WALL)
+    both = (cpu["mpich"] / cpu["lam"]).joined(wall["lam"] / wall["mpich"], min)
+    return both.made(item for item in both.items() if item[0] in LESS_CPU_MORE_WALL)
 
 
-def _start(run: RunValues, environment: str, ranks: str) -> Field:
-    times = run.values("startup", "all_heard", {"environment": environment}, by=["ranks"])
-    return times.pick("ranks", ranks)
+def start(environment: str) -> Quantity:
+    """Start-up times."""
+    return of_run("startup", "all_heard", {"environment": environment})
 
 
-CALCULATIONS = {
-    "speed_up": lambda times: times.relative("ranks", 1),
-    "best_order": lambda rates: rates.best("params.n"),
-    "lead": lambda rates: rates.lead("lam", "mpich").mean("params.n"),
-    "whole_lead": lambda rates: rates.lead("lam", "mpich").mean("params.p", "params.q", "params.n"),
-    "rate": lambda run: run.values("hpl", "rate", {"params.q": _Q}),
-    "rate_lam": lambda run: run.values("hpl", "rate", {"environment": "lam", "params.q": _Q}),
-    "rate_mpich": lambda run: run.values("hpl", "rate", {"environment": "mpich", "params.q": _Q}),
-    "cpu_share": _cpu_share,
-    "other_share": lambda run: 1 - _cpu_share(run),
-    "irecv_mean": lambda run: _pairs(run, "bandwidth_mean", _IRECV),
-    "irecv_best": lambda run: _pairs(run, "bandwidth_best", _IRECV),
-    "irecv_worst": lambda run: _pairs(run, "bandwidth_worst", _IRECV),
-    "recv_mean": lambda run: _pairs(run, "bandwidth_mean", _RECV),
-    "recv_best": lambda run: _pairs(run, "bandwidth_best", _RECV),
-    "recv_worst": lambda run: _pairs(run, "bandwidth_worst", _RECV),
-    "too_early_mean": lambda run: _too_early(run, "bandwidth_mean"),
-    "too_early_best": lambda run: _too_early(run, "bandwidth_best"),
-    "too_early_worst": lambda run: _too_early(run, "bandwidth_worst"),
-    "smallest_lam": lambda run: _smallest(run, "lam", 16),
-    "smallest_mpich": lambda run: _smallest(run, "mpich", 16),
-    "smallest_mpich_on_2": lambda run: _smallest(run, "mpich", 2),
-    "less_cpu_more_wall": _less_cpu_more_wall,
-    "hydra_most": lambda run: _start(run, "mpich-hydra", "greatest"),
-    "hydra_fewest": lambda run: _start(run, "mpich-hydra", "least"),
-    "lam_most": lambda run: _start(run, "lam", "greatest"),
-    "lam_fewest": lambda run: _start(run, "lam", "least"),
+def start_at(environment: str, ranks: str) -> Quantity:
+    """Start-up time of the least or greatest number of processes."""
+    where = {"environment": environment}
+    return lambda run: run.values("startup", "all_heard", where, ["ranks"]).pick("ranks", ranks)
+
+
+def half_round_trip(environment: str) -> Quantity:
+    """Half round trips between nodes by pair and length."""
+    return of_run("pt2pt", "half_round_trip", {"environment": environment, **NODES})
+
+
+def pairs(constructs: list[str]) -> Callable[[str], Quantity]:
+    """Rates of pairs of send and receive, by statistic."""
+    where = {**NODES, "at.construct": constructs}
+    return lambda statistic: of_run("pt2pt", f"bandwidth_{statistic}", where)
+
+
+def too_early(statistic: str) -> Quantity:
+    """Rates of the program that answers before the message has arrived, on purpose."""
+    where = {"params.reply_before_wait": True}
+    return lambda run: run.values("pt2pt", f"bandwidth_{statistic}", where, on_purpose=True)
+
+
+def hpl(number: str, *values: Value, **further: Any) -> PrintedTable:
+    """A table of HPL by grid and order, if `further` has no other keys."""
+    return beside_libraries(number, "linpack.csv", *values, **{"keys": GRID, **further})
+
+
+def beside_libraries(number: str, file: str, *values: Value, **further: Any) -> PrintedTable:
+    """A table with the libraries side by side."""
+    return table(number, file, *values, **{"across": ["mpi"], "libraries": True, **further})
+
+
+def gflops(**further: Any) -> Value:
+    """Rates of HPL."""
+    return Value("gflops_mean", hpl_rate, unit="flop/s", factor=1e9, **further)
+
+
+def lam_over_mpich(ours: Quantity, *axes: str) -> Value:
+    """LAM's rate over MPICH's, mean along axes."""
+
+    def lead(rates: Field) -> Field:
+        return rates.lead("lam", "mpich").reduced(fmean, *axes)
+
+    return Value("gflops_mean", ours, unit="1", calculated=lead)
+
+
+def rates(of_pairs: Callable[[str], Quantity]) -> list[Value]:
+    """Mean, best and worst rates over 100 round trips."""
+    columns = {"avg": "mean", "best": "best", "worst": "worst"}
+    return [Value(f"{name}_mb_s", of_pairs(statistic)) for name, statistic in columns.items()]
+
+
+TABLES = [
+    hpl(
+        "Tables 4 and 5, Appendix D",
+        gflops(spread="gflops_stddev"),
+        Value("seconds_mean", hpl_time, unit="s"),
+        drawn=["gflops_mean"],
+        figures="Figure 4 and Appendix C",
+    ),
+    hpl(
+        "Figures 5 to 7, Appendix B",
+        gflops(),
+        keys=[Key("n", "N", "params.n"), Key("procs", "processes of the grid", "ranks")],
+        printed=False,
+    ),
+    hpl(
+        "Figure 8",
+        Value(
+            "seconds_mean",
+            hpl_time,
+            unit="1",
+            calculated=lambda times: times.against("ranks", 1, lambda here, one: one / here),
+        ),
+        keys=[Key("n", "N", "params.n"), PROCESSES],
+        only={"n": ["2000", "4000", "6000"]},
+        figures="Figure 8",
+    ),
+    hpl("Best of each grid", gflops(calculated=lambda rates: rates.reduced(max, "params.n"))),
+    hpl("LAM's lead by grid", lam_over_mpich(hpl_rate, "params.n")),
+    hpl(
+        "LAM's lead",
+        lam_over_mpich(rate_of(), *POINTS),
+        only={"q": [str(q) for q in Q]},
+        stands="library",
+    ),
+    beside_libraries(
+        "Tables 6 and 7, Appendix E",
+        "su3_rmd.csv",
+        Value("wall_s_mean", lattice("launch"), unit="s", spread="wall_s_stddev"),
+        Value("cpu_s_mean", lattice("rank_cpu_time"), unit="s", spread="cpu_s_stddev"),
+        keys=LATTICE,
+        figures="Figures 9 to 13",
+    ),
+    beside_libraries(
+        "Table 8",
+        "su3_rmd_breakdown.csv",
+        Value("cpu_pct", cpu_share),
+        Value("comm_io_pct", lambda run: cpu_share(run).each(lambda share: 1 - share)),
+        keys=[
+            Key("experiment", "experiment", "params.nx", dict(zip("12345", NX, strict=True))),
+            PROCESSES,
+        ],
+    ),
+    beside_libraries(
+        "Table 9",
+        "startup.csv",
+        Value("startup_s", of_run("startup", "all_heard")),
+        keys=[PROCESSES],
+        figures="Table 9",
+    ),
+    beside_libraries(
+        "Table 10, Appendix I",
+        "bandwidth.csv",
+        *rates(pairs(IRECV)),
+        keys=PAIRS,
+        only={"program": ["modified"]},
+        figures="Figures 15 to 20, Appendix H",
+    ),
+    beside_libraries(
+        "Appendices F and G, with MPI_Recv",
+        "bandwidth.csv",
+        *rates(pairs(RECV)),
+        keys=PAIRS,
+        only={"program": ["original"], "construct": RECV},
+        figures="Appendix F",
+    ),
+    beside_libraries(
+        "Appendices F and G, with MPI_Irecv",
+        "bandwidth.csv",
+        *rates(too_early),
+        keys=PAIRS,
+        only={"program": ["original"], "construct": IRECV},
+        figures="Appendix F",
+    ),
+    beside_libraries(
+        "Tables of the long messages, verbatim",
+        "bandwidth_long_sequences.csv",
+        Value("bandwidth_mb_s"),
+        keys=[
+            *(Key("program", "program"), Key("cell_construct", "pair")),
+            *(Key("cell_part", "part"), Key("seq_index", "place")),
+        ],
+        across=["mpi", "statistic"],
+    ),
+]
+
+SHOWN = [
+    Shown("Figure 14", after="Table 9", check="su3_rmd", shows="mpi_profile"),
+    Shown(
+        "Protocol limits in the text",
+        after="Appendices F and G, with MPI_Irecv",
+        check="echo",
+        only=["picture-echo-fits", "table-echo-switches"],
+    ),
+]
+
+CLAIMS = {
+    "linpack": Claim(ratio(rate_of("lam"), rate_of("mpich"), *POINTS), more_than=1),
+    "linpack lead": Claim(ratio(rate_of("lam"), rate_of("mpich"), *POINTS), more_than=1.026),
+    "lattice": Claim(
+        ratio(
+            lattice("launch", "lam"),
+            lattice("launch", "mpich"),
+            *("params.nx", "params.nt", "params.trajectories", "ranks"),
+        ),
+        less_than=1,
+    ),
+    "smallest lattice": Claim(ratio(smallest("mpich", 16), smallest("lam", 16)), more_than=2.2),
+    "CPU and wall time": Claim(
+        ratio(less_cpu_more_wall, None, "params.nx", "params.trajectories", "ranks"), more_than=1
+    ),
+    "scaling": Claim(ratio(smallest("mpich", 16), smallest("mpich", 2)), more_than=1),
+    "remote shells": Claim(ratio(start("lam"), start("mpich-hydra"), "ranks"), less_than=1),
+    "slurm": Claim(ratio(start("lam"), start("mpich"), "ranks"), less_than=1),
+    "messages": Claim(
+        ratio(half_round_trip("lam"), half_round_trip("mpich"), "at.construct", LENGTH),
+        each="at.construct",
+        less_than=1,
+    ),
+    "daemons": Claim(
+        ratio(
+            of_run("hpl", "rate", {"environment": "lam-lamd"}),
+            of_run("hpl", "rate", {"environment": "lam"}),
+            *POINTS,
+        ),
+        less_than=1,
+    ),
+    "too early": Claim(
+        ratio(
+            too_early("best"),
+            of_run("pt2pt", "bandwidth_best", {**NODES, "params.reply_before_wait": False}),
+            "at.construct",
+            LENGTH,
+        ),
+        more_than=1,
+    ),
+    "experiment 5": Claim(ratio(largest("lam"), largest("mpich")), less_than=1),
+    "start of MPICH": Claim(
+        ratio(start_at("mpich-hydra", "greatest"), start_at("mpich-hydra", "least")), more_than=2
+    ),
+    "start of LAM": Claim(
+        ratio(start_at("lam", "greatest"), start_at("lam", "least")), less_than=1.25
+    ),
 }
+
+STUDY = Study(
+    "wyeast-2003",
+    machines="hardware.yaml",
+    ranks_per_node=2,
+    tables=TABLES,
+    shown=SHOWN,
+    claims=CLAIMS,
+)

@@ -68,7 +68,7 @@ def launched(program, variables, *options):
 
 
 def refusal(program, variables, *options):
-    """What a program that must fail says first."""
+    """First line of a program that must fail."""
     status, text, _ = launched(program, variables, *options)
     assert status != 0
     return parse(text).errors[0]
