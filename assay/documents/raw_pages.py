@@ -57,7 +57,7 @@ def write_raw_pages(
     """
     wanted = [place for place, case in enumerate(run.plan.cases) if case.id in cases]
     listed = run.launches.where(np.isin(run.launches.case, wanted) & marked)
-    launches = [one for one in listed if _archived(one)]
+    launches = [one for one in listed if any(map(is_member, (one.artifacts or {}).values()))]
     if not launches:
         return
     shown: dict[int, list[tuple[Launch, list[Shown]]]] = {}
@@ -73,10 +73,6 @@ def write_raw_pages(
         case = run.plan.cases[place]
         text = fill_in("raw.html.j2", {"run": run, "case": case, "launches": told})
         write_whole(folder / page_of(case.id), text.encode("utf-8", "replace"), 0o600)
-
-
-def _archived(launch: Launch) -> bool:
-    return any(map(is_member, (launch.artifacts or {}).values()))
 
 
 def _members(files: RawFiles, launch: Launch) -> list[Shown]:

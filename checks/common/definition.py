@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -203,10 +203,6 @@ class CheckDefinition(Generic[P]):
 
     def refuse_changed(self) -> None:
         """Raise AssayError where what a plan took it from is another one now."""
-
-    def test_maker(self, launch: Any, name: str, module: str) -> Callable[..., Any] | None:
-        """Maker of the ReFrame test of a launch, where it is no leaf of ours."""
-        return None
 
     @cached_property
     def metrics_by_name(self) -> Mapping[str, MetricDefinition]:

@@ -56,7 +56,8 @@ def contract_file(folder: ContractFolder) -> ContractFile:
     kept, files = dict[str, KeptJudgement](), dict(chain.began_with)
     for entry in course.entries:
         if entry.seal:
-            path = folder.path / _kept_name(entry.what, entry.seal)
+            started = entry.what == "started"
+            path = folder.path / (RISKS if started else f"{JUDGEMENTS}/{entry.seal}.json")
             if kind_at(path) is None or digest(path) != entry.seal:
                 raise AssayError(
                     f"{path}: is not the file that {folder.log.name} has sealed; put that back"
@@ -148,10 +149,6 @@ def _ledger_files(folder: ContractFolder, entry: LogEntry, kept: KeptJudgement) 
                 f" {entry.stage} was judged; put that back"
             )
     return {name: digest(folder.path / name) for name in kept.files}
-
-
-def _kept_name(what: str, seal: str) -> str:
-    return RISKS if what == "started" else f"{JUDGEMENTS}/{seal}.json"
 
 
 def _risks(folder: ContractFolder) -> ContractRisksForm:

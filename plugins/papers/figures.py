@@ -17,7 +17,7 @@ from reports.analysis.run import Row
 from reports.notation.palette import QUIET, Look
 from reports.notation.units import as_stated
 from reports.show.layout import thin_ticks
-from reports.show.lines import LOG_BANDS, MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
+from reports.show.lines import MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
 from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Series
 
 #: Small markers of then, in the order of what is side by side in print.
@@ -59,7 +59,7 @@ def _figure(one: Beside, anchor: str) -> Picture | None:
     for point in one.points:
         panels.setdefault((*point[:x], *point[x + 1 :]), []).append(point)
     curves = "closed forms of then" if one.is_by_law else f"then, {one.column.were}"
-    caption = f"Thin, named in the picture: {curves}; thick: this run's means ± s{LOG_BANDS}."
+    caption = f"Thin, named in the picture: {curves}; thick: this run's means ± s."
     if table.libraries:
         caption += " A library of then has the colour of today's."
     return picture_of(

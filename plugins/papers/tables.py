@@ -57,7 +57,10 @@ def _with_measured(one: Beside, anchor: str, note: str) -> list[Table]:
 
 def _points(one: Beside, points: Sequence[Point], anchor: str, note: str) -> Table:
     """A line a point: the printed values, what each environment has now, and their ratio."""
-    numbers = [all(map(_is_number, texts)) for texts in zip(*points, strict=True)]
+    numbers = [
+        all(text.replace(".", "", 1).isdecimal() for text in texts)
+        for texts in zip(*points, strict=True)
+    ]
     words = [{plain_value(v): k for k, v in item.today.items() if k} for item in one.keys]
     columns = [Column(item.title, numbers[place]) for place, item in enumerate(one.keys)]
     columns += [Column(f"{name} then".strip(), numeric=True) for name in one.across]
@@ -73,10 +76,6 @@ def _points(one: Beside, points: Sequence[Point], anchor: str, note: str) -> Tab
     below = " ".join(filter(None, [_note(one), _shared([one]), note]))
     title = f"{one.table.number}: {joined(one.column.title, one.unit.label)}"
     return Table(anchor, title, columns, rows, below, len(rows))
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()
 
 
 def _then_cell(one: Beside, point: Point, name: str) -> Cell:

@@ -15,6 +15,7 @@ PLUGIN = Plugin(
         "brought_check": "plugins.reframe.classes:BROUGHT",
         "campaign": "plugins.reframe.suites:with_suites",
         "session_prepare": "plugins.reframe.classes.launcher:install",
+        "session_test": "plugins.reframe.classes.derived:maker_of",
         "session_task_end": "plugins.reframe.classes.outcomes:report",
     },
     forms={

@@ -172,7 +172,8 @@ def _set_axis(axes: Axes, side: Side, asked: Axis, places: Sequence[float] = ())
         subs = (1.0, 2.0, 5.0) if base == 10 and high < 100 * low else (1.0,)
         axis.set_major_locator(LogLocator(base, subs=subs, numticks=8 if base == 10 else 9))
         axis.set_minor_locator(NullLocator())
-        write = _length if asked.scale == "bytes" else write or as_stated
+        lengths = asked.scale == "bytes"
+        write = (lambda value: bytes_text(round(value))) if lengths else write or as_stated
     if write is not None:
         axis.set_major_formatter(lambda value, _: write(value))
     if asked.counts and len(places) <= (6 if asked.scale == "linear" else 10):
@@ -190,10 +191,6 @@ def _set_axis(axes: Axes, side: Side, asked: Axis, places: Sequence[float] = ())
     axes.set(**{f"{side}lim": (asked.low, asked.high)})
     if not asked.grid:
         axis.grid(visible=False)
-
-
-def _length(value: float) -> str:
-    return bytes_text(round(value))
 
 
 def _draw(mark: Mark, axes: Axes) -> None:

@@ -100,9 +100,5 @@ def _evenly(items: Sequence[str], most: int) -> list[str]:
 
 def invalid_table(analysis: Analysis) -> Table | None:
     """The apparent bandwidth by all that varies, environments side by side."""
-    rows = _apparent(analysis)
+    rows = [row for row in analysis.invalid if row.series.metric == "bandwidth"]
     return side_by_side_table(analysis, "invalid", "bandwidth", rows, of="Before the wait")
-
-
-def _apparent(analysis: Analysis) -> list[Row]:
-    return [row for row in analysis.invalid if row.series.metric == "bandwidth"]

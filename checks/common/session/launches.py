@@ -55,8 +55,10 @@ def launch_test(
             f" allowed is {ranks}, {on_node}"
         )
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
-    if maker := definition.test_maker(launch, name, module):
-        return maker
+    for maker_of in hooks("session_test") if definition.line is not None else ():
+        maker: Callable[..., Any] | None = maker_of(launch, definition, name, module)
+        if maker is not None:
+            return maker
     if launch.check not in tests:
         tests[launch.check] = test_of(definition)
     body = {

@@ -3,7 +3,7 @@
 
 import pytest
 
-from plugins.papers.sections import interference, netpipe, ring, streams
+from plugins.papers.sections import interference, netpipe
 from reports.tests.synthetic import analysed, case, metric, quick_cases
 
 SIZES = (4, 1024)
@@ -11,9 +11,6 @@ COSTS = [("compute_slowdown", 1.25, {"counting": "endpoint"}), ("overlap", 0.0, 
 COSTS += [("availability", 0.5, {}), ("exchange_time", 1e-5, {})]
 COSTS += [("stream_rate", 1e8, {"neighbours": "resting"})]
 CASES = [
-    case("streams", "mpich", {"directions": ["one-way", "both-ways"], "sizes": [64, 1024]}),
-    case("ring", "mpich", {"ranks": 2, "order": "natural", "sizes": [8, 64], "turns": 100}),
-    case("ring", "mpich", {"ranks": 2, "order": "gray", "sizes": [8, 64], "turns": 100}),
     case("interference", "mpich", {"ranks": 2}, 2),
     case("echo", "mpich", {"placement": "between-nodes", "distance": 1}),
     case("echo", "mpich", {"transport": "tcp", "placement": "between-nodes", "distance": 1}),
@@ -27,17 +24,6 @@ def values(record):
     params, block = record["params"], record["block"]
     tcp = params.get("transport") == "tcp"
     match record["check"]:
-        case "streams":
-            ways = ((way, size) for way in ("one-way", "both-ways") for size in (64, 1024))
-            return [metric("window_rate", 1e6, direction=w, message_bytes=size) for w, size in ways]
-        case "ring":
-            at = {"order": params["order"]}
-            named = (("ring_rate", 1e6), ("ring_time", 2e-3))
-            return [
-                metric(name, value, message_bytes=size, **at)
-                for size in (8, 64)
-                for name, value in named
-            ]
         case "interference":
             return [
                 metric(name, value, message_bytes=size, **at)
@@ -66,20 +52,6 @@ def row_of(table, *begin):
     return next(row for row in texts(table) if row[: len(begin)] == list(begin))
 
 
-def test_streams_have_a_panel_a_direction_and_rings_one_an_order(analysis):
-    titles = [panel.alt.split(":")[0] for panel in streams.rates(analysis).panels]
-    assert [title.split(", ")[-1] for title in titles] == ["one-way", "both-ways"]
-    natural, gray = (panel.alt.split(":")[0] for panel in ring.rates(analysis).panels)
-    assert (natural.count("natural"), gray.count("gray")) == (1, 1)
-
-
-def test_the_ring_s_rates_have_orders_and_lengths_down(analysis):
-    (make,) = ring.SECTION.tables
-    rows = texts(make(analysis))
-    orders = {text for row in rows for text in row if text in ("gray", "natural")}
-    assert (len(rows), orders) == (4, {"gray", "natural"})
-
-
 def test_interference_is_one_row_a_size_and_environment(analysis):
     table = interference.costs_table(analysis)
     assert len(table.rows) == len(SIZES)
@@ -103,5 +75,5 @@ def test_tcp_alone_has_a_witness_of_its_own(analysis):
 
 def test_a_run_without_them_has_none(tmp_path):
     other = analysed(tmp_path / "run", quick_cases(("mpich",)))
-    made = [section(other) for section in (ring.rates, streams.rates, netpipe.comparison_table)]
-    assert made == [None, None, None]
+    made = [section(other) for section in (interference.costs_table, netpipe.comparison_table)]
+    assert made == [None, None]

@@ -7,7 +7,7 @@ Without ReFrame, and without the suite: nothing of its code is executed here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +58,6 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
         """A rough time until launches were timed: most tests of suites are short."""
         limit_s = self.line.time_limit_s or 0.0
         return site.launch_overhead_s + max(_ROUGH_S, _LIMIT_SHARE * limit_s)
-
-    def test_maker(self, launch: Any, name: str, module: str) -> Callable[..., Any]:
-        """What derives from the class of the suite."""
-        from plugins.reframe.classes.derived import maker_of  # slow: ReFrame
-
-        return maker_of(launch, self, name, module)
 
     def refuse_changed(self) -> None:
         """Raise AssayError where the file is not that of the plan any more."""

@@ -20,6 +20,7 @@ from reframe.core.builtins import fixture, run_after, run_before
 from reframe.core.exceptions import ReframeFatalError, SkipTestError
 from reframe.core.meta import make_test
 
+from checks.common.definition import CheckDefinition
 from checks.common.guard import UnfitTestError
 from checks.common.json_lines import TOKEN
 from checks.common.session.builds import Programs
@@ -65,9 +66,12 @@ def variant_of(cls: Any, wanted: Mapping[str, Any]) -> int:
 
 
 def maker_of(
-    launch: Any, definition: ReframeDefinition, name: str, module: str
-) -> Callable[..., Any]:
-    """What makes the test of a launch. Its refusal or skip is reported, for ReFrame is silent."""
+    launch: Any, definition: CheckDefinition[Any], name: str, module: str
+) -> Callable[..., Any] | None:
+    """Maker of the test of a launch, None for a check that is no test of a suite. Its refusal or
+    skip is reported, for ReFrame is silent."""
+    if not isinstance(definition, ReframeDefinition):
+        return None
     test, params = definition.line, definition.parameters.model_validate(launch.params)
     cls = class_of(test.file, test.cls, tuple(test.path))
     wanted = {k: v for k, v in (params.model_extra or {}).items() if k not in test.variables}
