@@ -23,7 +23,7 @@ from reports.notation.values import not_resolved
 from reports.show.rows import environments
 from reports.statistics.descriptive import summarise
 
-#: Units that values are read in whatever they are, by SI unit; and as printed, by unit and factor.
+#: Units of values of any size, by SI unit; and as printed, by unit and factor.
 _LABELS = {"1/s": ReadableUnit("MHz", 1e6)}
 _AS_PRINTED = {("1", 0.01): ReadableUnit("%", 0.01), ("bytes", 1024.0): ReadableUnit("KiB", 1024.0)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -264,11 +265,12 @@ class Study:
     def with_text(self) -> Study:
         """The study with the text of its `paper.md` and the remarks of its `doubtful.csv`."""
         head, *parts = re.split(r"^## ", (self.folder / "paper.md").read_text(), flags=re.MULTILINE)
-        sections = dict(part.split("\n", 1) for part in parts)
+        named = (part.partition("\n") for part in parts)
+        sections = defaultdict(str, {name: text for name, _, text in named})
         title, sources, question = _paragraphs(head)
         authors, _, published = sources.partition("  ")
         entries = _entries(sections["Tables and figures"])
-        texts = {number: (title, note) for number, title, note in entries}
+        texts = {number: (title, text) for number, title, text in entries}
         return replace(
             self,
             title=title.removeprefix("# "),
@@ -276,24 +278,9 @@ class Study:
             published=published.strip(),
             question=question,
             procedure=_items(sections["How it was measured then"]),
-            then=_items(sections.get("The machines of then", "")),
-            words=dict(item.split(": ") for item in _items(sections.get("Words", ""))),
-            tables=[
-                replace(
-                    part,
-                    title=title,
-                    note=" ".join(note),
-                    doubts=self._doubts(part),
-                    values=[
-                        replace(value, title=quantity, were=were, without=without)
-                        for value, (quantity, were, without) in zip(
-                            part.values, _legend(columns), strict=True
-                        )
-                    ],
-                )
-                for part in self.tables
-                for title, (columns, *note) in [texts[part.number]]
-            ],
+            then=_items(sections["The machines of then"]),
+            words=dict(item.split(": ") for item in _items(sections["Words"])),
+            tables=[self._told(part, *texts[part.number]) for part in self.tables],
             shown=[
                 replace(part, title=title, note=" ".join(note))
                 for part in self.shown
@@ -301,12 +288,9 @@ class Study:
             ],
             claims={
                 name: replace(
-                    self.claims.get(name, Claim()),
-                    where=where,
-                    said=said,
-                    untestable=" ".join(untestable),
+                    self.claims.get(name, Claim()), where=where, said=said, untestable=" ".join(why)
                 )
-                for name, where, (said, *untestable) in _entries(sections["Claims"])
+                for name, where, (said, *why) in _entries(sections["Claims"])
             },
             missing=[
                 Uncounted(number, title, " ".join(why))
@@ -314,9 +298,19 @@ class Study:
             ],
             files=[
                 (title, " ".join(note), (self.folder / name).read_text())
-                for name, title, note in _entries(sections.get("Files", ""))
+                for name, title, note in _entries(sections["Files"])
             ],
         )
+
+    def _told(self, table: PrintedTable, title: str, text: list[str]) -> PrintedTable:
+        """The table with its text: a legend of its columns, and a note."""
+        rows = ([cell.strip() for cell in line.split("|")] for line in text[0].split("\n")[2:])
+        values = [
+            replace(value, title=quantity, were=were, without=without)
+            for value, (_, _, quantity, were, without, _) in zip(table.values, rows, strict=True)
+        ]
+        doubts = self._doubts(table)
+        return replace(table, title=title, note=" ".join(text[1:]), values=values, doubts=doubts)
 
     def _doubts(self, table: PrintedTable) -> list[Doubt]:
         return [
@@ -342,12 +336,6 @@ def _paragraphs(text: str) -> list[str]:
     """Paragraphs of Markdown, their lines joined but those of tables."""
     parts = re.split(r"\n\n+", text.strip())
     return [part if part.startswith("|") else " ".join(part.split("\n")) for part in parts]
-
-
-def _legend(table: str) -> list[list[str]]:
-    """Cells of a table in Markdown, without its first column and its heading."""
-    rows = ([cell.strip() for cell in line.split("|")] for line in table.split("\n")[2:])
-    return [row[2:-1] for row in rows]
 
 
 def _items(text: str) -> list[str]:

@@ -38,7 +38,7 @@ FORMS_OF: dict[str, tuple[Form, Form]] = {
 }
 #: The T3D was measured up to so many nodes.
 T3D_NODES = 64
-#: A line through fewer numbers of nodes meets them whatever its form is.
+#: A line of any form meets fewer numbers of nodes.
 LEAST_COUNTS = 3
 #: Operations whose start-up grows with the logarithm of p.
 GROWING = {"at.operation": ["barrier", "broadcast", "reduce", "scan"]}
