@@ -116,7 +116,7 @@ def test_a_later_run_finds_what_was_built(builds: Builds, monkeypatch) -> None:
     assert later.executed([str(copy)]) == ({"pt2pt": DIGEST}, None)
     assert not (copy.parent / "library").exists()
     with monkeypatch.context() as patch:
-        patch.setattr(kept_builds, "sources_digest", lambda _: "other")
+        patch.setattr(kept_builds, "sources_digest", lambda *_, **__: "other")
         builds.of("other")
         assert not [*builds.programs.iterdir()]
     with monkeypatch.context() as patch:

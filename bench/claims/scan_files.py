@@ -40,7 +40,7 @@ from records.run.provenance import Provenance, SiteAsRun
 from records.site.pair_places import sampled_pairs
 from records.site.pair_scans import ARTIFACT, FOLDER, rounds_of_all
 from reports.load.loading import load_run
-from reports.tests.synthetic import write_run
+from reports.tests.synthetic import chained, write_run
 
 TOPIC = "Acceptance: scans of pairs in files"
 RUNS = efforts(1, 3, 20)
@@ -105,6 +105,7 @@ def scanned(
     site = SiteAsRun(name="simulated", nodes=machine.nodes)
     provenance = Provenance(run_id=directory.name, site=site)
     (directory / "provenance.json").write_bytes(provenance.to_json())
+    chained(directory)
     shutil.rmtree(stage)
     found["record bytes"] = (directory / "records.jsonl").stat().st_size / blocks
     return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from plugins.papers.fields import BlockValues, Field, Point, plain_value
 from plugins.papers.run_values import Request, RunValues, found_at
-from plugins.papers.study import Key, PrintedRow, PrintedTable, Quantity, Study, Value
+from plugins.papers.study import Datum, Key, PrintedRow, PrintedTable, Quantity, Study
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.fits import LEAST_FOR_HALF
 from reports.load.launches import Series
@@ -46,7 +46,7 @@ class Beside:
 
     study: Study
     table: PrintedTable
-    column: Value
+    column: Datum
     analysis: Analysis
     ours: Quantity | None
     held: Mapping[str, Any] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from plugins.papers.claims import (
     judge_claims,
 )
 from plugins.papers.figures import figures_of
-from plugins.papers.study import PrintedTable, Shown, Study, Uncounted, studies
+from plugins.papers.study import Drawn, PrintedTable, Study, Uncounted, studies
 from plugins.papers.tables import machine_tables, mark_of, tables_of
 from records.plugins import hooks
 from reports.analysis.run import Analysis, analyse
@@ -179,7 +179,7 @@ def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
         yield Uncounted(table.number, f"{table.title}: {', '.join(columns)}", why)
 
 
-def _shown(shown: Shown, analysis: Analysis) -> StudyPart:
+def _shown(shown: Drawn, analysis: Analysis) -> StudyPart:
     """The run's part of a report, with a figure or statement that has no numbers in print."""
     check = shown.check
     if shown.shows == "mpi_profile":

@@ -52,7 +52,7 @@ def ending_of(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Value:
+class Datum:
     """A quantity of a printed table, and the same quantity of a run.
 
     `column` is its name in the CSV file, or one that the table's law adds; printed values times
@@ -134,7 +134,7 @@ class PrintedTable:
 
     number: str
     file: str
-    values: Sequence[Value]
+    values: Sequence[Datum]
     keys: Sequence[Key] = ()
     across: Sequence[str] = ("machine",)
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class PrintedTable:
     doubts: Sequence[Doubt] = ()
 
 
-def table(number: str, file: str, *values: Value, **further: Any) -> PrintedTable:
+def table(number: str, file: str, *values: Datum, **further: Any) -> PrintedTable:
     """A printed table with these columns; `further` as in PrintedTable."""
     return PrintedTable(number, file, values, **further)
 
@@ -197,7 +197,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Drawn:
     """A figure or statement without numbers, with which a run's own part of the report is shown.
 
     It follows the table numbered `after`. `only`: anchors of the tables and pictures; none: all.
@@ -234,7 +234,7 @@ class Study:
     name: str
     tables: Sequence[PrintedTable]
     claims: Mapping[str, Claim]
-    shown: Sequence[Shown] = ()
+    shown: Sequence[Drawn] = ()
     machines: str = ""
     ranks_per_node: int = 0
     title: str = ""

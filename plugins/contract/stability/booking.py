@@ -16,10 +16,10 @@ from itertools import pairwise
 from typing import Literal, cast
 
 from plugins.contract.stability.ledger import (
+    BookedJob,
     Class,
     Classed,
     ClusterLook,
-    EndedJob,
     Entry,
     NodeEvent,
     NodeState,
@@ -122,7 +122,7 @@ class Booked:
     outages: Sequence[Outage]
     since: dict[str, float]
     unseen: Sequence[tuple[float, float]]
-    jobs: Sequence[EndedJob]
+    jobs: Sequence[BookedJob]
     notes: Sequence[str]
 
     def is_long(self, look: int) -> bool:
@@ -193,9 +193,9 @@ def _since(found: Booked) -> dict[str, float]:
     return since
 
 
-def _jobs(looks: Sequence[ClusterLook]) -> list[EndedJob]:
+def _jobs(looks: Sequence[ClusterLook]) -> list[BookedJob]:
     """Each job once; that it is a probe job is kept."""
-    jobs: dict[str, EndedJob] = {}
+    jobs: dict[str, BookedJob] = {}
     for look in looks:
         for job in look.jobs:
             if job.job not in jobs or job.probe:

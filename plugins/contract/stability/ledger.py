@@ -83,7 +83,7 @@ class NodeEvent(Part, omit_defaults=True):
     reason: Annotated[str, key("Slurm's reason.")] = ""
 
 
-class EndedJob(Part, omit_defaults=True):
+class BookedJob(Part, omit_defaults=True):
     """A job that a failure of the machine ended, or a probe job that did not end right."""
 
     job: Annotated[str, key("Its id.")]
@@ -111,7 +111,7 @@ class ClusterLook(Part, kw_only=True, omit_defaults=True, tag_field="what", tag=
     partitions: Annotated[dict[str, PartitionState], key("Partitions that changed.")] = _DICT
     file_systems: Annotated[dict[str, str], key("Faults by folder.")] = _DICT
     events: Annotated[list[NodeEvent], key("Outages that accounting has anew.")] = _LIST
-    jobs: Annotated[list[EndedJob], key("Jobs that ended by a failure since.")] = _LIST
+    jobs: Annotated[list[BookedJob], key("Jobs that ended by a failure since.")] = _LIST
     probe: Annotated[str, key("The probe job that has not ended.")] = ""
     probed: Annotated[int, key("Probe jobs that have ended since the last look.")] = 0
     unseen: Annotated[list[str], key("What this user cannot see, if no look said it before.")] = (

@@ -22,8 +22,8 @@ from assay.sites.site import Site
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.text import is_down, setting, slurm_seconds
 from plugins.contract.stability.ledger import (
+    BookedJob,
     ClusterLook,
-    EndedJob,
     Entry,
     NodeEvent,
     NodeState,
@@ -209,7 +209,7 @@ class Looking:
                 if ended >= (known.last.at if known.last else found.at) - _BEFORE_S:
                     begun = times[0] if times[0] is not None else ended
                     nodes = [*NodeSet(row[3])] if row[3] not in ("", "None assigned") else []
-                    job = EndedJob(row[0], begun, ended, nodes, "NODE_FAIL")
+                    job = BookedJob(row[0], begun, ended, nodes, "NODE_FAIL")
                     known.jobs.add(job.job)
                     found.jobs.append(job)
 
@@ -237,7 +237,7 @@ class Looking:
                 begin, end = (at if at is not None else found.at for at in times)
                 nodes = shown.get("NodeList", "(null)")
                 listed = [] if nodes == "(null)" else [*NodeSet(nodes)]
-                found.jobs.append(EndedJob(job, min(begin, end), end, listed, state, probe=True))
+                found.jobs.append(BookedJob(job, min(begin, end), end, listed, state, probe=True))
             elif not state:
                 found.unseen.append(f"how probe job {job} ended")
         minutes = int(self._watch.probe_s // 60) + 2

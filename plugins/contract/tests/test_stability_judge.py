@@ -11,9 +11,9 @@ import pytest
 from plugins.contract.stability.booking import Booked, Outage, booked
 from plugins.contract.stability.judge import Figures
 from plugins.contract.stability.ledger import (
+    BookedJob,
     Classed,
     ClusterLook,
-    EndedJob,
     Entry,
     NodeEvent,
     NodeState,
@@ -134,7 +134,7 @@ def test_a_partition_takes_the_nodes_that_no_other_has_up():
 def test_a_file_system_and_a_probe_job_are_booked():
     full = {"/scratch": "No space left on device"}
     ledger = Ledger().begin().look(file_systems=full).look(file_systems=full).look()
-    ended = EndedJob("7", T0 + 185, T0 + 200, ["n2"], "CANCELLED", probe=True)
+    ended = BookedJob("7", T0 + 185, T0 + 200, ["n2"], "CANCELLED", probe=True)
     ledger.look(jobs=[ended])
     assert ledger.outages == [("file system", "/scratch", 60, 180), ("probe job", "7", 185, 200)]
 
@@ -243,7 +243,7 @@ def test_a_phase_of_one_mtbi_is_said_to_prove_nothing_before_and_after():
 
 
 def test_jobs_that_failures_ended_have_the_class_of_their_nodes_outage():
-    killed = [EndedJob(str(n), T0 + 5, T0 + 70, [f"n{n}"], "NODE_FAIL") for n in (1, 2, 3)]
+    killed = [BookedJob(str(n), T0 + 5, T0 + 70, [f"n{n}"], "NODE_FAIL") for n in (1, 2, 3)]
     ledger = Ledger().begin(mtti_s=60.0).look(nodes={"n1": DOWN}).look(nodes={"n2": DRAINED})
     ledger.look(jobs=killed)
     down, drained = ledger.booked.outages

@@ -179,7 +179,7 @@ def _short(
     changes = [change for change in found.changes if change.reading in readings]
     table = table_of(
         changes if every else changes[:most],
-        *("ratio", "interval", "reading", "name"),
+        *("ratio", "interval", *(["reading"] if len(readings) > 1 else []), "name"),
         anchor="changes",
         title=f"{title}: {len(changes)}",
         most=len(changes) or 1,

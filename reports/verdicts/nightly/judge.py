@@ -65,7 +65,7 @@ class NightJudgement:
         return [item for verdict in verdicts for item in self.findings if item.verdict == verdict]
 
 
-class _Step(NamedTuple):
+class _NightStep(NamedTuple):
     """A finding, and the change that it found; `replaces`: the position of the change that this one
     brings up to date."""
 
@@ -82,14 +82,14 @@ def judge(tonight: Tonight, known: Sequence[Change] | None = None) -> NightJudge
     free = judged.copy()
     free[[change.series for change in tonight.changes if change.open]] = False
     peers = peers_of_night(tonight.history, tonight.position, tonight.changes, tonight.rules)
-    steps = [_Step(finding_of(tonight, at, "silent")) for at in _rows(_silent(tonight))]
+    steps = [_NightStep(finding_of(tonight, at, "silent")) for at in _rows(_silent(tonight))]
     changes = []
     for change in tonight.changes:
         back = change.open and _went_back(tonight, change)
         changes.append(replace(change, closed=tonight.night.id) if back else change)
         if change.open:
             verdict: Verdict = "recovered" if back else "open"
-            steps.append(_Step(finding_of(tonight, change.series, verdict, changes[-1])))
+            steps.append(_NightStep(finding_of(tonight, change.series, verdict, changes[-1])))
     newest = {change.series: change for change in changes if change.open}
     for series in sorted(newest):
         steps += _grown(tonight, newest[series]) if judged[series] else ()
@@ -98,7 +98,7 @@ def judge(tonight: Tonight, known: Sequence[Change] | None = None) -> NightJudge
         steps.append(_run_again(tonight, series, level, limit))
     steps += _slow_nodes(tonight, peers, {step.finding.series for step in steps if step.finding})
     for series in _rows(free & (-tonight.worse > tonight.limit)):
-        steps.append(_Step(finding_of(tonight, series, "better")))
+        steps.append(_NightStep(finding_of(tonight, series, "better")))
     changes += [step.change for step in steps if step.change]
     lasting = [*_lasting(tonight, changes)]
     for step in lasting:
@@ -173,10 +173,10 @@ def finding_of(
     )
 
 
-def _new(tonight: Tonight, shift: LevelShift, level: float | None = None) -> _Step:
+def _new(tonight: Tonight, shift: LevelShift, level: float | None = None) -> _NightStep:
     """A change found tonight, with its finding; `level` as in `finding_of`."""
     change = shift.change(tonight.history, tonight.night.id)
-    return _Step(finding_of(tonight, shift.series, change.kind, change, level=level), change)
+    return _NightStep(finding_of(tonight, shift.series, change.kind, change, level=level), change)
 
 
 def _with_changes(
@@ -292,7 +292,7 @@ def _went_back(tonight: Tonight, change: Change) -> bool:
     return int(back.sum()) >= max(LASTING_NIGHTS, len(last) - 1)
 
 
-def _grown(tonight: Tonight, change: Change) -> Iterator[_Step]:
+def _grown(tonight: Tonight, change: Change) -> Iterator[_NightStep]:
     """An open regression that has become greater, tonight or in the last nights in a row, against
     the nights since it."""
     series, values, length = change.series, _values_since(tonight, change), LASTING_NIGHTS
@@ -313,21 +313,21 @@ def _grown(tonight: Tonight, change: Change) -> Iterator[_Step]:
         yield _run_again(tonight, series, level, near)
 
 
-def _run_again(tonight: Tonight, series: int, level: float, again: float) -> _Step:
+def _run_again(tonight: Tonight, series: int, level: float, again: float) -> _NightStep:
     """Worse than `level` by more than may be; a re-run that is worse by more than `again`
     confirms."""
     rerun = float(tonight.reruns[series, -1])
     if not np.isfinite(rerun):
-        return _Step(finding_of(tonight, series, "suspect", level=level))
+        return _NightStep(finding_of(tonight, series, "suspect", level=level))
     if _worse(tonight, series, rerun, level) <= again:
-        return _Step(finding_of(tonight, series, "dismissed", level=level))
+        return _NightStep(finding_of(tonight, series, "dismissed", level=level))
     after = float(np.median([tonight.value[series], rerun]))
     n = int(tonight.reference.n[series])
     shift = LevelShift(series, "tonight", tonight.position, level, after, n)
     return _new(tonight, shift, level)
 
 
-def _slow_nodes(tonight: Tonight, peers: PeersTonight, said: set[int]) -> Iterator[_Step]:
+def _slow_nodes(tonight: Tonight, peers: PeersTonight, said: set[int]) -> Iterator[_NightStep]:
     """Series slower than the other nodes of their kind, or doubted and beyond what a node may
     differ; a re-run that says the same confirms, one that is within what nodes may differ clears.
     """
@@ -343,14 +343,14 @@ def _slow_nodes(tonight: Tonight, peers: PeersTonight, said: set[int]) -> Iterat
         if not again.slow[series]:
             cleared = np.isfinite(again.level[series]) and not again.beyond[series]
             verdict: Verdict = "dismissed" if cleared else "suspect"
-            yield _Step(finding_of(tonight, series, verdict, level=level, peers=n))
+            yield _NightStep(finding_of(tonight, series, verdict, level=level, peers=n))
         else:
             rerun = float(history.reruns[series, position])
             after = float(np.median([tonight.value[series], rerun]))
             yield _new(tonight, LevelShift(series, "peers", position, level, after, n))
 
 
-def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_Step]:
+def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_NightStep]:
     """Lasting changes: of series without an open regression, of those whose regression is not yet
     known to stay, and since a regression that is.
 
@@ -391,4 +391,4 @@ def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_Step]:
                 before=change.before,
                 after=change.after,
             )
-            yield _Step(None, lasting, at)
+            yield _NightStep(None, lasting, at)

@@ -15,12 +15,12 @@ from plugins.papers.fields import LENGTH, NOWHERE, BlockValues, Field, computed,
 from plugins.papers.run_values import RunValues, of_run
 from plugins.papers.study import (
     Claim,
+    Datum,
+    Drawn,
     Key,
     PrintedTable,
     Quantity,
-    Shown,
     Study,
-    Value,
     ratio,
     table,
 )
@@ -167,23 +167,23 @@ def time_of(operation: str) -> Quantity:
     return of_run("collectives", "collective_time", {"at.operation": operation})
 
 
-def coefficient(column: str, index: int, part: str, **unit: Any) -> Value:
+def coefficient(column: str, index: int, part: str, **unit: Any) -> Datum:
     """A coefficient of Table 3: `part` of the law of start-up, 0, or delay, 1."""
 
     def fit(_: str, __: float, *laws: Law | None) -> float:
         law = laws[index]
         return getattr(law, part) if law else math.nan
 
-    return Value(column, lambda run: by_law(times(run), fit), **unit)
+    return Datum(column, lambda run: by_law(times(run), fit), **unit)
 
 
-def by_expressions(number: str, *values: Value, **further: Any) -> PrintedTable:
+def by_expressions(number: str, *values: Datum, **further: Any) -> PrintedTable:
     """A figure whose curves are given by Table 3."""
     further = {"only": {"operation": LENGTHY}, "law": by_expression, **further}
     return table(number, "timing_expressions.csv", *values, **further)
 
 
-def quoted(number: str, value: Value, **further: Any) -> PrintedTable:
+def quoted(number: str, value: Datum, **further: Any) -> PrintedTable:
     """Times that the text quotes."""
     return table(number, "measured_latencies.csv", value, **further)
 
@@ -191,7 +191,7 @@ def quoted(number: str, value: Value, **further: Any) -> PrintedTable:
 TABLES = [
     by_expressions(
         "Figure 1",
-        Value("startup_us", start_up()),
+        Datum("startup_us", start_up()),
         keys=[OPERATION, NODES],
         only={},
         at={"procs": PROCS},
@@ -199,7 +199,7 @@ TABLES = [
     ),
     by_expressions(
         "Figure 2",
-        Value("time_us", of_run("collectives", "collective_time")),
+        Datum("time_us", of_run("collectives", "collective_time")),
         keys=[OPERATION, NODES, BYTES],
         at={"procs": [32], "message_bytes": [4**k for k in range(1, 9)]},
         nearest={"procs": 32},
@@ -208,15 +208,15 @@ TABLES = [
     ),
     by_expressions(
         "Figure 3",
-        Value("time_us", of_run("collectives", "collective_time", {LENGTH: [16, 65536]})),
+        Datum("time_us", of_run("collectives", "collective_time", {LENGTH: [16, 65536]})),
         keys=[OPERATION, BYTES, NODES],
         at={"procs": PROCS, "message_bytes": [16, 65536]},
         figures="Figure 3",
     ),
     by_expressions(
         "Figure 4",
-        Value("startup_us", start_up()),
-        Value("delay_us", delay),
+        Datum("startup_us", start_up()),
+        Datum("delay_us", delay),
         keys=[OPERATION, NODES],
         at={"procs": [32], "message_bytes": [1024]},
         nearest={"procs": 32},
@@ -233,15 +233,15 @@ TABLES = [
     ),
     by_expressions(
         "Figure 5",
-        Value("rate_mb_s", lambda run: delays(run).at_points(aggregated).pick(LENGTH, "greatest")),
-        Value("rate_mb_s", lambda run: by_law(times(run), law_rate, by_ranks=True)),
+        Datum("rate_mb_s", lambda run: delays(run).at_points(aggregated).pick(LENGTH, "greatest")),
+        Datum("rate_mb_s", lambda run: by_law(times(run), law_rate, by_ranks=True)),
         keys=[OPERATION, NODES],
         at={"procs": PROCS},
         figures="Figure 5",
     ),
     quoted(
         "Times quoted in the text",
-        Value("time_us", of_run("collectives", "collective_time")),
+        Datum("time_us", of_run("collectives", "collective_time")),
         keys=[OPERATION, NODES, Key("message_bytes", "bytes", LENGTH, {"": 4})],
         only={
             "operation": LENGTHY,
@@ -254,29 +254,29 @@ TABLES = [
         further=False,
     ),
     quoted(
-        "Barrier quoted in the text", Value("time_us", barrier), only={"operation": ["barrier"]}
+        "Barrier quoted in the text", Datum("time_us", barrier), only={"operation": ["barrier"]}
     ),
     quoted(
         "Ranges quoted in the text",
-        Value("time_us"),
+        Datum("time_us"),
         across=["machine", "quantity"],
         only={"quantity": ["collective_time_range_min", "collective_time_range_max"]},
         stands="quantity",
     ),
     quoted(
-        "Hops quoted in the text", Value("time_us"), only={"quantity": ["network_latency_per_hop"]}
+        "Hops quoted in the text", Datum("time_us"), only={"quantity": ["network_latency_per_hop"]}
     ),
     table(
         "Bandwidths quoted in the text",
         "aggregated_bandwidth.csv",
-        Value("bandwidth_mb_s"),
+        Datum("bandwidth_mb_s"),
         across=["machine", "operation", "quantity"],
         stands="quantity",
     ),
 ]
 
 SHOWN = [
-    Shown(
+    Drawn(
         "Table 3 of today",
         after="Table 3",
         check="collectives",

@@ -8,7 +8,7 @@ from typing import Any
 
 from plugins.papers.fields import LENGTH, Field
 from plugins.papers.run_values import RunValues, of_run
-from plugins.papers.study import Claim, Key, PrintedTable, Shown, Study, Value, ratio, table
+from plugins.papers.study import Claim, Datum, Drawn, Key, PrintedTable, Study, ratio, table
 
 #: Two nodes as Slurm places them.
 NODES = {"params.placement": "between-nodes", "params.transport": "library", "params.hops": 0}
@@ -39,7 +39,7 @@ def greatest_ring(run: RunValues, **where: object) -> Field:
 
 def echoes(part: str, path: str, where: Mapping[str, object], **further: Any) -> PrintedTable:
     """A part of Tables 8 to 11."""
-    rate = Value("rate_kb_s", of_run("echo", "bandwidth", where))
+    rate = Datum("rate_kb_s", of_run("echo", "bandwidth", where))
     further = {"keys": [BYTES], "only": {"path": [path]}, **further}
     return table(f"Tables 8 to 11, {part}", "data_rates.csv", rate, **further)
 
@@ -48,7 +48,7 @@ TABLES = [
     table(
         "Table 3",
         "arithmetic.csv",
-        Value("time_us", of_run("node", "operation_time")),
+        Datum("time_us", of_run("node", "operation_time")),
         keys=[
             Key("data_type", "type", "at.operand", TYPES),
             Key("operation", "operation", "at.operation"),
@@ -58,7 +58,7 @@ TABLES = [
         table(
             f"Table 4 and Figure 1, {program}",
             "synthetic.csv",
-            Value("wall_s", of_run("node", f"{program.lower()}_time")),
+            Datum("wall_s", of_run("node", f"{program.lower()}_time")),
             only={"test": [program.lower()]},
         )
         for program in ("sieve", "Dhrystone", "floatmath", "Whetstone")
@@ -66,14 +66,14 @@ TABLES = [
     table(
         "Table 5",
         "memory.csv",
-        Value("total_kbytes"),
-        Value("available_kbytes", of_run("node", "allocatable_memory")),
+        Datum("total_kbytes"),
+        Datum("available_kbytes", of_run("node", "allocatable_memory")),
     ),
     table(
         "Table 6",
         "ring.csv",
-        Value("rate_kb_s", greatest_ring),
-        Value("wall_s"),
+        Datum("rate_kb_s", greatest_ring),
+        Datum("wall_s"),
         keys=[BYTES],
         drawn=["rate_kb_s"],
         figures="Figure 2",
@@ -81,8 +81,8 @@ TABLES = [
     table(
         "Table 7",
         "coefficients.csv",
-        Value("startup_us", lambda run: times(run).line("start_up")),
-        Value("byte_transfer_us", lambda run: times(run).line("per_byte")),
+        Datum("startup_us", lambda run: times(run).line("start_up")),
+        Datum("byte_transfer_us", lambda run: times(run).line("per_byte")),
         across=["machine", "message_regime"],
     ),
     echoes(
@@ -97,28 +97,28 @@ TABLES = [
     table(
         "Table 12",
         "figures_of_merit.csv",
-        Value("data_rate_kb_s", long_rate),
-        Value(
+        Datum("data_rate_kb_s", long_rate),
+        Datum(
             "kiloflops",
             lambda run: sum_of_products(run).each(lambda time_s: 1 / time_s),
             unit="flop/s",
             factor=1000,
         ),
-        Value("transfer_8_byte_us", of_8_bytes),
-        Value("multiply_8_byte_us", product),
-        Value("comm_comp_ratio", lambda run: of_8_bytes(run) / product(run), unit="1"),
+        Datum("transfer_8_byte_us", of_8_bytes),
+        Datum("multiply_8_byte_us", product),
+        Datum("comm_comp_ratio", lambda run: of_8_bytes(run) / product(run), unit="1"),
     ),
 ]
 
 SHOWN = [
-    Shown(
+    Drawn(
         "Hops",
         after="Tables 8 to 11, neighbours and hops",
         check="echo",
         only=["picture-echo-hops", "table-echo-hops"],
     ),
-    Shown("Figure 7", after="Table 12", check="interference"),
-    Shown("Figure 8", after="Table 12", check="cholesky"),
+    Drawn("Figure 7", after="Table 12", check="interference"),
+    Drawn("Figure 8", after="Table 12", check="cholesky"),
 ]
 
 CLAIMS = {

@@ -11,13 +11,13 @@ from plugins.papers.fields import LENGTH, Field
 from plugins.papers.run_values import RunValues, of_run, share_of_line
 from plugins.papers.study import (
     Claim,
+    Datum,
+    Drawn,
     Key,
     PrintedLaw,
     PrintedTable,
     Quantity,
-    Shown,
     Study,
-    Value,
     ratio,
     table,
 )
@@ -92,7 +92,7 @@ def share_of_peak(row: Mapping[str, str], _: Mapping[str, float]) -> dict[str, f
     return {"peak_share": float(rate) / float(peak) if rate and peak else None}
 
 
-def plotted(number: str, value: Value, law: PrintedLaw) -> PrintedTable:
+def plotted(number: str, value: Datum, law: PrintedLaw) -> PrintedTable:
     """Curves that the paper prints as plots only, by a law from Table 2.1."""
     return table(
         number,
@@ -114,11 +114,11 @@ TABLES = [
     table(
         "Table 2.1",
         "latency_bandwidth.csv",
-        Value("latency_us", latency),
-        Value("bandwidth_mb_s", ECHO["bandwidth_mb_s"]),
-        Value("n_half_bytes", ECHO["n_half_bytes"]),
-        Value("theoretical_bandwidth_mb_s"),
-        Value("peak_share", ECHO["peak_share"], unit="1"),
+        Datum("latency_us", latency),
+        Datum("bandwidth_mb_s", ECHO["bandwidth_mb_s"]),
+        Datum("n_half_bytes", ECHO["n_half_bytes"]),
+        Datum("theoretical_bandwidth_mb_s"),
+        Datum("peak_share", ECHO["peak_share"], unit="1"),
         across=["machine", "variant"],
         law=share_of_peak,
         variants={
@@ -136,17 +136,17 @@ TABLES = [
             ),
         },
     ),
-    plotted("Figure 2.2", Value("time_us", of_run("echo", "half_round_trip", NODES)), by_line),
-    plotted("Figure 2.3", Value("rate_mb_s", of_run("echo", "bandwidth", NODES)), by_half_length),
+    plotted("Figure 2.2", Datum("time_us", of_run("echo", "half_round_trip", NODES)), by_line),
+    plotted("Figure 2.3", Datum("rate_mb_s", of_run("echo", "bandwidth", NODES)), by_half_length),
     table(
         "Table 3.1",
         "computation.csv",
-        Value("latency_us", latency),
-        Value("latency_cycles", latency_cycles, unit="1"),
-        Value("clock_mhz", clock),
-        *(Value(f"linpack{n}_mflops", of_run("node", f"linpack_{n}_rate")) for n in (100, 1000)),
+        Datum("latency_us", latency),
+        Datum("latency_cycles", latency_cycles, unit="1"),
+        Datum("clock_mhz", clock),
+        *(Datum(f"linpack{n}_mflops", of_run("node", f"linpack_{n}_rate")) for n in (100, 1000)),
         *(
-            Value(
+            Datum(
                 f"linpack{n}_ops_per_cycle",
                 of_run("node", "operations_per_cycle", {"at.kernel": f"linpack_{n}"}),
                 unit="1",
@@ -158,8 +158,8 @@ TABLES = [
 ]
 
 SHOWN = [
-    Shown("Figure 2.4", after="Figure 2.3", check="one_sided"),
-    Shown(
+    Drawn("Figure 2.4", after="Figure 2.3", check="one_sided"),
+    Drawn(
         "Hop term in the text",
         after="Figure 2.3",
         check="echo",

@@ -11,12 +11,12 @@ from plugins.papers.fields import LENGTH
 from plugins.papers.run_values import of_run
 from plugins.papers.study import (
     Claim,
+    Datum,
+    Drawn,
     Key,
     PrintedTable,
     Quantity,
-    Shown,
     Study,
-    Value,
     ratio,
     table,
 )
@@ -65,12 +65,12 @@ def by_latency_and_rate(row: Mapping[str, str], at: Mapping[str, float]) -> dict
     return {"time_us": time_us, "rate_mb_s": m / time_us}
 
 
-def of_table_2(latency: Quantity, rate: Quantity) -> list[Value]:
+def of_table_2(latency: Quantity, rate: Quantity) -> list[Datum]:
     """Columns of Table 2."""
-    return [Value("latency_us", latency), Value("bandwidth_mb_s", rate)]
+    return [Datum("latency_us", latency), Datum("bandwidth_mb_s", rate)]
 
 
-def plotted(number: str, value: Value, lengths: list[int], **further: Any) -> PrintedTable:
+def plotted(number: str, value: Datum, lengths: list[int], **further: Any) -> PrintedTable:
     """Curves that the paper prints as plots only, through the values of Table 2."""
     further |= {"law": by_latency_and_rate, "at": {"message_bytes": lengths}, "printed": False}
     return table(number, FILE, value, **further)
@@ -102,54 +102,54 @@ TABLES = [
     ),
     plotted(
         "Figures 2, 4 and 6",
-        Value("rate_mb_s", of_run("pvm_echo", "bandwidth_mean", NODES)),
+        Datum("rate_mb_s", of_run("pvm_echo", "bandwidth_mean", NODES)),
         OF_RATES,
         **BY_PROTOCOL,
     ),
     plotted(
         "Figures 2, 4 and 6, native calls",
-        Value("rate_mb_s", of_run("echo", "bandwidth", MPI)),
+        Datum("rate_mb_s", of_run("echo", "bandwidth", MPI)),
         OF_RATES,
         **NATIVE,
     ),
     plotted(
         "Figures 3(a), 5 and 7",
-        Value("time_us", of_run("pvm_echo", "half_round_trip_mean", {**NODES, LENGTH: OF_TIMES})),
+        Datum("time_us", of_run("pvm_echo", "half_round_trip_mean", {**NODES, LENGTH: OF_TIMES})),
         OF_TIMES,
         **BY_PROTOCOL,
     ),
     plotted(
         "Figures 3(a), 5 and 7, native calls",
-        Value("time_us", of_run("echo", "half_round_trip_mean", {**MPI, LENGTH: OF_TIMES})),
+        Datum("time_us", of_run("echo", "half_round_trip_mean", {**MPI, LENGTH: OF_TIMES})),
         OF_TIMES,
         **NATIVE,
     ),
-    table("Latencies in the text", "linear_fit_latencies.csv", Value("latency_us"), across=CALL),
+    table("Latencies in the text", "linear_fit_latencies.csv", Datum("latency_us"), across=CALL),
     table(
         "Copies in the text",
         "copies.csv",
-        Value("total_copies", unit="1"),
-        Value("network_messages", unit="1"),
+        Datum("total_copies", unit="1"),
+        Datum("network_messages", unit="1"),
         across=["send_routine", "encoding"],
         stands="protocol",
     ),
     table(
         "Times of 800 Kbytes",
         "bcopy.csv",
-        Value("time_us", of_run("pvm_echo", "copy_time", {**LONG, **DIRECT})),
+        Datum("time_us", of_run("pvm_echo", "copy_time", {**LONG, **DIRECT})),
         only={"operation": ["bcopy"]},
     ),
     table(
         "Times of 800 Kbytes by PVM",
         "bcopy.csv",
-        Value("time_us", of_run("pvm_echo", "half_round_trip_mean", {**LONG, **DIRECT})),
+        Datum("time_us", of_run("pvm_echo", "half_round_trip_mean", {**LONG, **DIRECT})),
         keys=[Key("operation", "protocol", "at.construct", OPERATIONS)],
         only={"operation": list(OPERATIONS)},
     ),
 ]
 
 SHOWN = [
-    Shown(
+    Drawn(
         "Where the time goes",
         after="Times of 800 Kbytes by PVM",
         check="pvm_echo",

@@ -11,12 +11,12 @@ from plugins.papers.fields import LENGTH, Field
 from plugins.papers.run_values import RunValues, of_run
 from plugins.papers.study import (
     Claim,
+    Datum,
+    Drawn,
     Key,
     PrintedTable,
     Quantity,
-    Shown,
     Study,
-    Value,
     ratio,
     table,
 )
@@ -116,41 +116,41 @@ def too_early(statistic: str) -> Quantity:
     return lambda run: run.values("pt2pt", f"bandwidth_{statistic}", where, on_purpose=True)
 
 
-def hpl(number: str, *values: Value, **further: Any) -> PrintedTable:
+def hpl(number: str, *values: Datum, **further: Any) -> PrintedTable:
     """A table of HPL by grid and order, if `further` has no other keys."""
     return beside_libraries(number, "linpack.csv", *values, **{"keys": GRID, **further})
 
 
-def beside_libraries(number: str, file: str, *values: Value, **further: Any) -> PrintedTable:
+def beside_libraries(number: str, file: str, *values: Datum, **further: Any) -> PrintedTable:
     """A table with the libraries side by side."""
     return table(number, file, *values, **{"across": ["mpi"], "libraries": True, **further})
 
 
-def gflops(**further: Any) -> Value:
+def gflops(**further: Any) -> Datum:
     """Rates of HPL."""
-    return Value("gflops_mean", hpl_rate, unit="flop/s", factor=1e9, **further)
+    return Datum("gflops_mean", hpl_rate, unit="flop/s", factor=1e9, **further)
 
 
-def lam_over_mpich(ours: Quantity, *axes: str) -> Value:
+def lam_over_mpich(ours: Quantity, *axes: str) -> Datum:
     """LAM's rate over MPICH's, mean along axes."""
 
     def lead(rates: Field) -> Field:
         return rates.lead("lam", "mpich").reduced(fmean, *axes)
 
-    return Value("gflops_mean", ours, unit="1", calculated=lead)
+    return Datum("gflops_mean", ours, unit="1", calculated=lead)
 
 
-def rates(of_pairs: Callable[[str], Quantity]) -> list[Value]:
+def rates(of_pairs: Callable[[str], Quantity]) -> list[Datum]:
     """Mean, best and worst rates over 100 round trips."""
     columns = {"avg": "mean", "best": "best", "worst": "worst"}
-    return [Value(f"{name}_mb_s", of_pairs(statistic)) for name, statistic in columns.items()]
+    return [Datum(f"{name}_mb_s", of_pairs(statistic)) for name, statistic in columns.items()]
 
 
 TABLES = [
     hpl(
         "Tables 4 and 5, Appendix D",
         gflops(spread="gflops_stddev"),
-        Value("seconds_mean", hpl_time, unit="s"),
+        Datum("seconds_mean", hpl_time, unit="s"),
         drawn=["gflops_mean"],
         figures="Figure 4 and Appendix C",
     ),
@@ -162,7 +162,7 @@ TABLES = [
     ),
     hpl(
         "Figure 8",
-        Value(
+        Datum(
             "seconds_mean",
             hpl_time,
             unit="1",
@@ -183,16 +183,16 @@ TABLES = [
     beside_libraries(
         "Tables 6 and 7, Appendix E",
         "su3_rmd.csv",
-        Value("wall_s_mean", lattice("launch"), unit="s", spread="wall_s_stddev"),
-        Value("cpu_s_mean", lattice("rank_cpu_time"), unit="s", spread="cpu_s_stddev"),
+        Datum("wall_s_mean", lattice("launch"), unit="s", spread="wall_s_stddev"),
+        Datum("cpu_s_mean", lattice("rank_cpu_time"), unit="s", spread="cpu_s_stddev"),
         keys=LATTICE,
         figures="Figures 9 to 13",
     ),
     beside_libraries(
         "Table 8",
         "su3_rmd_breakdown.csv",
-        Value("cpu_pct", cpu_share),
-        Value("comm_io_pct", lambda run: cpu_share(run).each(lambda share: 1 - share)),
+        Datum("cpu_pct", cpu_share),
+        Datum("comm_io_pct", lambda run: cpu_share(run).each(lambda share: 1 - share)),
         keys=[
             Key("experiment", "experiment", "params.nx", dict(zip("12345", NX, strict=True))),
             PROCESSES,
@@ -201,7 +201,7 @@ TABLES = [
     beside_libraries(
         "Table 9",
         "startup.csv",
-        Value("startup_s", of_run("startup", "all_heard")),
+        Datum("startup_s", of_run("startup", "all_heard")),
         keys=[PROCESSES],
         figures="Table 9",
     ),
@@ -232,7 +232,7 @@ TABLES = [
     beside_libraries(
         "Tables of the long messages, verbatim",
         "bandwidth_long_sequences.csv",
-        Value("bandwidth_mb_s"),
+        Datum("bandwidth_mb_s"),
         keys=[
             *(Key("program", "program"), Key("cell_construct", "pair")),
             *(Key("cell_part", "part"), Key("seq_index", "place")),
@@ -242,8 +242,8 @@ TABLES = [
 ]
 
 SHOWN = [
-    Shown("Figure 14", after="Table 9", check="su3_rmd", shows="mpi_profile"),
-    Shown(
+    Drawn("Figure 14", after="Table 9", check="su3_rmd", shows="mpi_profile"),
+    Drawn(
         "Protocol limits in the text",
         after="Appendices F and G, with MPI_Irecv",
         check="echo",
