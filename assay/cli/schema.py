@@ -70,7 +70,7 @@ _WRITTEN = {
 }
 
 
-def _forms() -> dict[str, Any]:
+def all_forms() -> dict[str, Any]:
     """Forms of the core and of plugins, by name in order."""
     added = {name: form for plugin in plugins().values() for name, form in plugin.forms.items()}
     return dict(sorted({**FORMS, **added}.items()))
@@ -78,7 +78,7 @@ def _forms() -> dict[str, Any]:
 
 def schema_command(arguments: argparse.Namespace) -> int:
     """`assay schema`: print a schema, or the tables of its keys."""
-    of, forms = arguments.of, _forms()
+    of, forms = arguments.of, all_forms()
     written = dict(_WRITTEN)
     for plugin in plugins().values():
         written |= {name: loaded(schema) for name, schema in plugin.schemas.items()}
@@ -105,7 +105,7 @@ def schema_command(arguments: argparse.Namespace) -> int:
 
 def form_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of a form; its title is the form's name."""
-    form = _forms()[name]
+    form = all_forms()[name]
     form = loaded(form) if isinstance(form, str) else form
     if form is not None:
         return json_schema(form, name)

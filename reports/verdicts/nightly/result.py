@@ -120,7 +120,7 @@ def _found(checked: Checked) -> Iterator[Block]:
     found.sort(key=lambda item: (order.index(item.verdict), -item.size))
     for item in found[:_MOST_FOUND]:
         badge = Badge(item.verdict, TONES[item.verdict] or "plain")
-        yield Sentence(finding_text(item), "#table-tonight", badge=badge)
+        yield Sentence(finding_text(item), "#tonight", badge=badge)
 
 
 def _summary(checked: Checked) -> Iterator[Block]:
