@@ -60,7 +60,7 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
         return site.launch_overhead_s + max(_ROUGH_S, _LIMIT_SHARE * limit_s)
 
     def test_maker(self, launch: Any, name: str, module: str) -> Callable[..., Any]:
-        """What derives from the class of the suite."""
+        """Maker of a test that derives from the class of the suite."""
         from plugins.reframe.classes.derived import maker_of  # slow: ReFrame
 
         return maker_of(launch, self, name, module)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One class for each launch of a test of a ReFrame suite, derived from the suite's own.
+"""Class for each launch of a test of a ReFrame suite, derived from the suite's own.
 
 It pins environment, layout, time limit and proof; all else is the test's: what it runs, what is
 right, what it measures.
@@ -67,7 +67,7 @@ def variant_of(cls: Any, wanted: Mapping[str, Any]) -> int:
 def maker_of(
     launch: Any, definition: ReframeDefinition, name: str, module: str
 ) -> Callable[..., Any]:
-    """What makes the test of a launch. Its refusal or skip is reported, for ReFrame is silent."""
+    """Maker of the test of a launch. Its refusal or skip is reported, for ReFrame is silent."""
     test, params = definition.line, definition.parameters.model_validate(launch.params)
     cls = class_of(test.file, test.cls, tuple(test.path))
     wanted = {k: v for k, v in (params.model_extra or {}).items() if k not in test.variables}
@@ -98,7 +98,7 @@ def maker_of(
 
 
 def _reporting(cls: Any, variant: int, index: int) -> Callable[..., Any]:
-    """What makes a test of a class and says why, where that fails or the test skips itself."""
+    """Maker of a test of a class that says why, where that fails or the test skips itself."""
 
     def make(variant_num: int = 0, **options: Any) -> Any:  # noqa: ARG001  the plan says which
         try:
