@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make bench` measures."""
+"""Measurements of `make bench`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch costs beyond its own run time, in a job of its own (goal: 0.3 s) and as a step of
+"""Cost of a launch beyond its own run time, in a job of its own (goal: 0.3 s) and as a step of
 one job (goal: 0.1 s), on a virtual cluster.
 
 Overhead of a launch is the time from the end of one launch's session to the beginning of the next;

@@ -68,7 +68,7 @@ def measure(directory: Path, *, pdf: bool) -> None:
 
 
 def reported(shape: str, values: int) -> Row:
-    """One size of one shape."""
+    """Measure one size of one shape."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         directory = write_run(Path(folder) / "bench", cases(shape, values), blocks=BLOCKS)
         found = _measured(directory, "--measure")

@@ -26,7 +26,7 @@ Effort = Literal["quick", "usual", "thorough"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line; without a `target` it only reports."""
+    """Line of a bench; without a `target` it only reports."""
 
     what: str
     target: str
@@ -49,7 +49,7 @@ class Row:
 
 
 def efforts(quick: Any, usual: Any, thorough: Any) -> dict[Effort, tuple[Any, ...]]:
-    """What `rows` of a bench is called with, by effort; one argument may stand alone."""
+    """Arguments that `rows` of a bench is called with, by effort; one argument may stand alone."""
     given = {"quick": quick, "usual": usual, "thorough": thorough}
     return {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}  # type: ignore[misc]
 
@@ -151,7 +151,7 @@ def printed(rows: Iterable[Row]) -> int:
 
 
 class Used(NamedTuple):
-    """What a command took."""
+    """Time and memory that a command took."""
 
     seconds: float
     processor_s: float

@@ -47,7 +47,7 @@ def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
 
 
 def _shown(row: Row, after: Row | None) -> bool:
-    """Whether the page has a row: one with a target, and the head of such a one."""
+    """True if the page has a row: one with a target, and the head of such a one."""
     heads = after is not None and after.what.startswith("…") and bool(after.target)
     return bool(row.target) or (heads and not row.what.startswith("…"))
 

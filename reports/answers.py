@@ -57,7 +57,7 @@ class AnswerPart(Part):
     word: Annotated[str, key("The state in a word for people.")]
     colour: Annotated[Colour, key("The colour class of the state.")]
     sentence: Annotated[str, key("The answer, at most thirty words.")]
-    unknown: Annotated[str, key("What is not known and why; empty: nothing.")]
+    unknown: Annotated[str, key("Statement of what is not known and why; empty: nothing.")]
     command: Annotated[str, key("The command that comes next; empty: none.")]
     details: Annotated[list[str], key("Further sentences, the most important first.")]
 

@@ -41,7 +41,7 @@ FINDING_WORDS: dict[str, str] = {
 class Item(Bounds, kw_only=True):
     """Value with its bounds, held against its limit."""
 
-    subject: Annotated[str, key("What was judged: a case, a node, a pair.")]
+    subject: Annotated[str, key("Case, node or pair that was judged.")]
     about: Annotated[Subject, key("value, node, group, link, cut, pair, unsteady, missing.")] = (
         "value"
     )
@@ -58,8 +58,8 @@ class Item(Bounds, kw_only=True):
     measured: Annotated[float | None, key("The plain value behind a share.")] = None
     measured_unit: Annotated[str, key("Its SI unit.")] = ""
     verdict: Annotated[Verdict, key("The verdict.")] = "INCONCLUSIVE"
-    state: Annotated[State | None, key("What re-runs say of it.")] = None
-    waived: Annotated[bool, key("Whether a waiver covers it.")] = False
+    state: Annotated[State | None, key("State by re-runs.")] = None
+    waived: Annotated[bool, key("True if a waiver covers it.")] = False
     note: Annotated[str, key("A remark.")] = ""
     #: The keys of the launches, until a form gives each list of them a place.
     launches: Annotated[
@@ -69,7 +69,7 @@ class Item(Bounds, kw_only=True):
     ] = ()
     place: Annotated[tuple[str, ...], key("The nodes concerned: one, two, several, or none.")] = ()
     shares: Annotated[tuple[float, ...], key("The values of its launches, in its unit.")] = ()
-    decidable: Annotated[bool, key("Whether more launches can decide it.")] = True
+    decidable: Annotated[bool, key("True if more launches can decide it.")] = True
     charged_to: Annotated[
         str, key("Explains a slow pair in its place: the slow link of n3; empty: nothing does.")
     ] = ""
@@ -115,13 +115,13 @@ class JudgedCriterion(Part, kw_only=True):
         str, key("limit, efficiency, ratio, spread, nodes, links, answers, nodes-measured.")
     ]
     title: Annotated[str, key("Its title.")]
-    statement: Annotated[str, key("What must hold.")]
+    statement: Annotated[str, key("Condition that must hold.")]
     verdict: Annotated[Verdict, key("The verdict of all items.")]
     effective: Annotated[Verdict, key("The verdict without what is waived.")] = field(
         name="without_waived"
     )
     note: Annotated[str, key("A remark.")] = ""
-    absolute: Annotated[bool, key("Whether the limit does not come from the machine itself.")] = (
+    absolute: Annotated[bool, key("True if the limit does not come from the machine itself.")] = (
         False
     )
     further: Annotated[int, key("Items that passed and are not listed.")] = field(
@@ -131,7 +131,7 @@ class JudgedCriterion(Part, kw_only=True):
         int, key("Pairs that are not listed: a slow link or cut among the items explains them.")
     ] = field(default=0, name="further_explained")
     lacks_rate: Annotated[
-        bool, key("Whether there are values, but the site states no nominal rate.")
+        bool, key("True if there are values, but the site states no nominal rate.")
     ] = False
     items: Annotated[tuple[Item, ...], key("The values judged.")]
     launches: Annotated[
@@ -185,7 +185,7 @@ class Finding(Part, kw_only=True):
     name: Annotated[str, key("Its name.")]
     nodes: Annotated[tuple[str, ...], key("The nodes concerned.")] = ()
     state: Annotated[State, key("suspected: a re-run decides; not confirmed: re-runs cleared it.")]
-    note: Annotated[str, key("What else is known.")] = ""
+    note: Annotated[str, key("Other facts that are known.")] = ""
     criteria: Annotated[tuple[str, ...], key("The criteria that it is beyond.")]
     accusations: Annotated[tuple[Accusation, ...], key("The values behind it.")]
 
@@ -228,11 +228,11 @@ class Judgement(Form, kw_only=True):
     # and criteria left out; schema 4 whole items in `accusations`, and the keys of NEW_KEYS.
     schema: Annotated[int, key("The version of this form.")] = 4
     verdict: Annotated[Verdict, key("The verdict.")]
-    titles: Annotated[tuple[str, ...], key("What is named, in words.")] = field(name="named")
-    findings: Annotated[tuple[Finding, ...], key("What is or was suspected.")]
+    titles: Annotated[tuple[str, ...], key("Named findings, in words.")] = field(name="named")
+    findings: Annotated[tuple[Finding, ...], key("Findings that are or were suspected.")]
     criteria: Annotated[tuple[JudgedCriterion, ...], key("The criteria.")] = field(name="results")
     left_out: Annotated[tuple[LeftOut, ...], key("Criteria that were not judged.")] = ()
-    absolute: Annotated[bool, key("Whether an absolute limit is met.")] = True
+    absolute: Annotated[bool, key("True if an absolute limit is met.")] = True
     proposals: Annotated[
         tuple[str, ...], key("Absolute criteria that the site's nominal rates allow.")
     ] = ()

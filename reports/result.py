@@ -64,14 +64,14 @@ class Facts:
 
 
 def carried(devices: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What carries the messages of environments, as a fact; none where nothing is known of it."""
+    """Devices that carry the messages of environments, as a fact; none where nothing is known."""
     told = ", ".join(f"{name} {device}" for name, device in devices.items())
     return [("messages carried by", told)] if told else []
 
 
 @dataclass(frozen=True)
 class Section:
-    """What belongs together below a title; `make` gives its blocks when a renderer needs them, None
+    """Blocks that belong together below a title; `make` gives them when a renderer needs them, None
     for what there is not.
 
     `note` explains the section below its title, `short` is the title in the contents. `folded`: a
@@ -107,7 +107,7 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class Signing:
-    """What is signed in a sentence, and who signs: role, organisation, name."""
+    """Statement that is signed, in a sentence, and who signs: role, organisation, name."""
 
     statement: str
     parties: Sequence[tuple[str, str, str]]
@@ -151,7 +151,7 @@ class SealMark:
 
 @dataclass(frozen=True)
 class Result(Generic[Data]):
-    """What a verdict found.
+    """Result of a verdict.
 
     `kicker` says of what it is a result, `answer` is the one sentence with its state. `data` is the
     machine form. `sentences` say the same at more length, the most important first; `first` is what

@@ -57,7 +57,7 @@ RELATIVE = criteria_of(
 
 @dataclass(frozen=True)
 class Course:
-    """What became of a machine: its first judgement, its last, and the re-runs between."""
+    """Course of a machine: its first judgement, its last, and the re-runs between."""
 
     first: Judgement
     last: Judgement
@@ -65,16 +65,16 @@ class Course:
 
     @property
     def titles(self) -> set[str]:
-        """What is named in the end."""
+        """Titles of what is named in the end."""
         return {finding.title for finding in self.last.named}
 
     def fails_by(self, titles: set[str]) -> bool:
-        """Whether it fails with just these named."""
+        """True if it fails with just these named."""
         return self.last.verdict == "FAIL" and self.titles == titles
 
 
 def passes(course: Course) -> bool:
-    """Whether the machine passes in the end."""
+    """True if the machine passes in the end."""
     return course.last.verdict == "PASS"
 
 
@@ -88,7 +88,7 @@ def course_of(
     checks: Sequence[str] = CHECKS,
     **more: Any,
 ) -> Course:
-    """One machine run and judged until nothing is asked for any more."""
+    """Run and judge one machine until nothing is asked for any more."""
     rng = np.random.default_rng(seed)
     with TemporaryDirectory(prefix="assay-bench-") as name:
         place = Path(name) / "20261120T000000Z-0001"
@@ -175,7 +175,7 @@ def _fours(*shares: float) -> list[tuple[range, float]]:
 
 
 def titles_of(machine: Machine, cuts: Sequence[str] = ()) -> set[str]:
-    """What must be named of a machine; `cuts` are the sides of its slow cuts."""
+    """Titles that must be named of a machine; `cuts` are the sides of its slow cuts."""
     names = machine.names
     found = {f"slow cut between {sides}" for sides in cuts}
     found |= {f"slow link of {names[node]}" for node in machine.interfaces}
@@ -221,7 +221,7 @@ HALF: dict[str, tuple[Machine, list[str]]] = {
 
 
 def _half(n: int) -> Iterator[Row]:
-    """What hits much of a machine fails, and is named."""
+    """Faults that hit much of a machine fail, and are named."""
     noises = (Noise(0.01), Noise(0.01, "heavy"), Noise(0.02, "stray", 0.03))
     for what, (machine, cuts) in HALF.items():
         told = [
@@ -292,7 +292,7 @@ def _great(n: int, standard: Criteria) -> Iterator[Row]:
 
 
 def _gaps(n: int) -> Iterator[Row]:
-    """What was planned and not measured, and documents without an absolute limit, never pass."""
+    """Parts planned and not measured, and documents without an absolute limit, never pass."""
     holes: dict[str, Callable[[int], set[tuple[str, str]]]] = {
         "a node without a value": lambda i: {("stream_triad", f"n{1 + i % 16}")},
         "a pair without a value": lambda i: {("pair_bandwidth", f"n1–n{2 + i % 15}")},
@@ -334,7 +334,7 @@ def _refused(n: int) -> Iterator[Row]:
 
 
 def _risks(n: int, standard: Criteria) -> Iterator[Row]:
-    """What `assay plan --criteria` says of the risks of this acceptance."""
+    """Rows of what `assay plan --criteria` says of the risks of this acceptance."""
     with TemporaryDirectory(prefix="assay-bench-") as folder:
         rng = np.random.default_rng(1)
         run = load_run(write_run(Path(folder) / "run", Machine(), Noise(), rng))

@@ -62,7 +62,7 @@ def standings(found: Comparisons) -> Sequence[Any]:
 
 
 def wrong_words(found: Comparisons, truth: Matrix) -> bool:
-    """Whether any word, place or separation of the campaign is not true."""
+    """True if any word, place or separation of the campaign is not true."""
     true = dict(zip(NAMES, truth.tolist(), strict=True))
     margin = float(np.log(LEAST_DIFFERENCE)) - 1e-9
     for cell in cells_of(found):
@@ -115,7 +115,7 @@ def errors_and_coverage(campaigns: int) -> Iterator[Row]:
 
 
 def bounds_hold(found: Comparisons, truth: Matrix) -> bool:
-    """Whether every bound of a cell has the true ratio inside."""
+    """True if every bound of a cell has the true ratio inside."""
     true = dict(zip(NAMES, np.exp(truth).tolist(), strict=True))
     return all(
         cell.judgement.low <= true[cell.reference] / true[cell.environment] <= cell.judgement.high

@@ -100,7 +100,7 @@ class Noisy(SimulatedMachines):
 
     @classmethod
     def of_machine(cls, machine: SimulatedMachines, noise: str | float) -> Noisy:
-        """The same machine with this noise."""
+        """Copy of a machine, with this noise."""
         return cls(**{one.name: getattr(machine, one.name) for one in fields(machine)}, noise=noise)
 
     @cached_property

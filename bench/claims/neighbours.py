@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether neighbours mattered, asked of simulated launches with known truth.
+"""Test of whether neighbours mattered, on simulated launches with known truth.
 
 python -m bench neighbours. Cases whose launches stray by 0.3 to 5 %, with long tails and a drift
 that all cases share, run several at a time; which launches run alone is drawn as a run draws it.
@@ -25,7 +25,7 @@ EFFECTS = (0.03, 0.10)
 
 
 def found(size: tuple[int, int, int], effect: float, seed: int) -> Shift | None:
-    """What a campaign tells whose launches beside others are slower by `effect`."""
+    """Shift that a campaign tells whose launches beside others are slower by `effect`."""
     cases, blocks, at_once = size
     rng = np.random.default_rng([seed, *size])
     case, block = (grid.ravel() for grid in np.mgrid[0:cases, 1 : blocks + 1])

@@ -84,7 +84,7 @@ def step_sites() -> Iterator[Site]:
 
 
 def judged(site: Site, series: int) -> Iterator[JudgedNights]:
-    """What was said at each site of 200 series, as many sites as are needed."""
+    """Judged nights of each site of 200 series, as many sites as are needed."""
     for number in range(max(1, series // SITE)):
         shape = (min(SITE, series), FIRST + NIGHTS)
         history = simulate(site.event, NOISES[site.noise], site.spread, shape, 20031 + number)
@@ -103,7 +103,7 @@ def first_nights(told: JudgedNights, verdict: str, stages: str) -> dict[int, int
 
 
 def quiet_lines(site: Site, series: int) -> Iterator[Row]:
-    """How often something was said without cause, by stage."""
+    """Rate of what was said without cause, by stage."""
     counts, reruns, found = {"A": 0, "B": 0}, 0, 0
     for told in judged(site, series):
         for stage in counts:

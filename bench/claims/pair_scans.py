@@ -100,7 +100,7 @@ class Scan:
 
 
 def judged_in_rounds(machine: Machine, seed: int) -> tuple[Judgement, float]:
-    """One machine, scanned and judged until nothing is asked for any more: the last judgement, and
+    """Scan and judge one machine until nothing is asked for any more: the last judgement, and
     the share of the scan that was measured again."""
     scan, tested = Scan(machine, seed), 0
     place_of = {frozenset(pair): place for place, pair in enumerate(scan.ends)}

@@ -39,7 +39,7 @@ def truth(limit: int | None, step_s: float) -> NDArray[np.float64]:
 
 
 def switches(curves: int) -> Iterator[Row]:
-    """One time a size: switches found in the interval that holds them, and false ones."""
+    """Curves of one time a size: switches found in the interval that holds them, and false ones."""
     for noise in NOISES:
         false = 0
         for limit, step_s in LAWS:
@@ -127,13 +127,13 @@ def drawn(
 
 
 def modelled(sizes: list[int], launches: NDArray[np.float64]) -> Segmentation:
-    """What the report makes of launches."""
+    """Segments that the report makes of launches."""
     found = segmented(sizes, np.median(launches, axis=1).tolist(), replicates=1)
     return with_launches(found, sizes, launches)
 
 
 def intervals(curves: int) -> Iterator[Row]:
-    """What the intervals of lines and of a switch cover, over two segments."""
+    """Coverage of the intervals of lines and of a switch, over two segments."""
     limit, step_s = 16384, 20e-6
     times = truth(limit, step_s)
     for luck in LUCKS:
@@ -184,7 +184,7 @@ def no_lines(curves: int) -> Iterator[Row]:
 def _misses(
     alpha_s: float, beta: float, m: NDArray[np.float64], times: NDArray[np.float64]
 ) -> bool:
-    """Whether a line is nowhere near four neighbouring true times."""
+    """True if a line is nowhere near four neighbouring true times."""
     off = np.abs((alpha_s + beta * m) / times - 1)
     return not any((off[low : low + 4] < 0.15).all() for low in range(len(m) - 3))
 

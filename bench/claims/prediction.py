@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often `assay predict` is right on machines whose law is known (goal: 95 % intervals hold).
+"""Success rate of `assay predict` on machines whose law is known (goal: 95 % intervals hold).
 
 python -m bench prediction [CAMPAIGNS]. Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on
 64, 256 and 1024: a machine that obeys the law, one whose messages slow down with a power of the
@@ -114,7 +114,7 @@ def serial_share(note: str) -> float:
 
 
 def operations(campaigns: int) -> Iterator[Row]:
-    """The same of collective operations, and how many of them follow no law."""
+    """Coverage and width of intervals of collective operations, and how many follow no law."""
     kinds: dict[str, list[tuple[TrueLaw, TrueLaw]]] = {
         "a candidate law": [*product(STARTUPS, DELAYS)],
         "a foreign law": [*FOREIGN],

@@ -117,7 +117,7 @@ def judged(directory: Path) -> Judgement:
 
 
 def suspects(machine: Machine, rounds: int, seed: int) -> set[Named]:
-    """What is suspected of a machine."""
+    """Faults that are suspected of a machine."""
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "20261120T235011Z-3f2a"
         scanned(directory, machine, rounds, BLOCKS, np.random.default_rng(seed))
@@ -131,7 +131,7 @@ def named(finding: Finding) -> Named:
 
 
 def faults(machine: Machine) -> set[Named]:
-    """What is to be named of a machine: pairs, links, the cut between a leaf and all others."""
+    """Faults to be named of a machine: pairs, links, the cut between a leaf and all others."""
 
     def fault(kind: str, *sides: Iterable[str]) -> Named:
         return kind, frozenset(map(frozenset, sides))
@@ -163,7 +163,7 @@ def rows(n: int) -> Iterator[Row]:
 
 
 def of_size(nodes: int, rounds: int, blocks: int) -> Iterator[Row]:
-    """What a scan takes; a pair, an interface and an uplink are bad, and who is named."""
+    """Cost of a scan; a pair, an interface and an uplink are bad, and who is named."""
     rounds = rounds or rounds_of_all(nodes)
     rng = np.random.default_rng(nodes)
     low, high = sampled_pairs(nodes, rounds, 1)

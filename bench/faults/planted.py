@@ -97,7 +97,7 @@ cases:
 
 
 def named(folder: Path) -> list[str]:
-    """What the acceptance of the campaign names, after re-runs of what it asks for."""
+    """Names that the acceptance of the campaign gives, after re-runs of what it asks for."""
     run = run_campaign(folder, _MACHINE, CLUSTER)
     (folder / "criteria.yaml").write_text(_CRITERIA)
     words = ["accept", str(run), "--criteria", "criteria.yaml", "--json"]
@@ -110,7 +110,7 @@ def named(folder: Path) -> list[str]:
 
 
 def busy_cores() -> float:
-    """How many of the machine's cores work now, while the bench does nothing."""
+    """Number of the machine's cores that work now, while the bench does nothing."""
     before = _idle_s()
     time.sleep(_LOOK_S)
     return max(0.0, (os.cpu_count() or 1) - (_idle_s() - before) / _LOOK_S)
@@ -147,7 +147,7 @@ def faults(names: list[str]) -> Iterator[Row]:
 
 
 def _library(folder: Path) -> Row:
-    """Whether the slower settings are called slower where they act, and nowhere else."""
+    """Tell if the slower settings are called slower where they act, and nowhere else."""
     run = run_campaign(folder, _LIBRARY, CLUSTER)
     assay(folder, "report", str(run), "--format", "json")
     points = json.loads((run / "report" / "verdicts.json").read_text())["choice"]["points"]

@@ -34,7 +34,7 @@ _WEIGHTS = (("cpu/assay-{node}/cpu.shares", "200000"), ("assay-{node}/cpu.weight
 
 @dataclass(frozen=True)
 class Fault:
-    """What is planted: shares of cores' time and link, a rate of the disk, or scripts of the
+    """Fault that is planted: shares of cores' time and link, a rate of the disk, or scripts of the
     administrator on the node that plant and remove it; the steps that are vetted, and what the line
     says."""
 

@@ -68,7 +68,7 @@ def plan(blocks: int, names: tuple[str, ...] = NAMES) -> Plan:
 
 
 def judged(logs: Matrix, outcomes: Mapping[tuple[int, int], str] | None = None) -> Comparisons:
-    """What the report says of ln of times, as `simulated_run` takes them."""
+    """Comparisons that the report makes of ln of times, as `simulated_run` takes them."""
     run = simulated_run(logs, outcomes)
     return compare_environments(run, check_labels(run.plan.cases))
 

@@ -45,7 +45,7 @@ PARAMS: dict[str, dict[str, Any]] = {"hpl": {"p": 4, "q": 4, "n": 40000, "nb": 1
 
 @dataclass(frozen=True)
 class Noise:
-    """How launches scatter about the truth: `cv` of one value, `drift` of all of a launch.
+    """Scatter of launches about the truth: `cv` of one value, `drift` of all of a launch.
 
     `kind`: normal, skewed (exponential), heavy (Student's t, 3 degrees), stray (a share `strays` of
     all values loses 10 to 30 %).
@@ -101,7 +101,7 @@ class Machine:
 
     @property
     def tree(self) -> SwitchTree:
-        """The same as a topology."""
+        """Topology of these switches."""
         return SwitchTree(self.switches)
 
     def bandwidth_shares(self, low: Indices, high: Indices) -> Floats:
@@ -249,7 +249,7 @@ class Speeds:
 
     @classmethod
     def drawn(cls, rng: np.random.Generator) -> Speeds:
-        """One of all that there are, on logarithmic scales."""
+        """Draw speeds from all that there are, on logarithmic scales."""
         log = [(1e9, 5e10), (2e9, 1e11), (1.2e7, 2.5e10), (1e-6, 1e-4)]
         return cls(*(float(np.exp(rng.uniform(*np.log(ends)))) for ends in log))
 

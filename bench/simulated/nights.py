@@ -47,7 +47,7 @@ NOISES: dict[str, Noise] = {"normal": normal, "log-normal": skewed, "t(3)": heav
 
 @dataclass(frozen=True)
 class Event:
-    """What happens to all series of a simulation, from night `at` (a position) on.
+    """Event that hits all series of a simulation, from night `at` (a position) on.
 
     `step` and `drift` are fractions of a time (positive is worse; the drift takes 60 nights).
     `bad_share` of the nights are slower by `bad_step`, for the whole night (re-runs too) or until
@@ -159,7 +159,7 @@ def history_of(
 
 @dataclass(frozen=True)
 class JudgedNights:
-    """What was said of each night: (position of the night, finding). `changes` as at the end."""
+    """Findings of each night: (position of the night, finding). `changes` as at the end."""
 
     findings: list[tuple[int, NightFinding]]
     changes: list[Change]

@@ -43,7 +43,7 @@ SCANNED = MetricDefinition(
 
 
 class AlltoallPairsParameters(ProfiledParameters):
-    """One launch over `ranks` / `ranks_per_node` nodes."""
+    """Parameters of a launch over `ranks` / `ranks_per_node` nodes."""
 
     ranks: int = quantity(
         "Ranks of the launch, `ranks_per_node` on each node.", "ranks", ge=2, le=MAX_RANKS
@@ -104,12 +104,12 @@ class AlltoallPairsParameters(ProfiledParameters):
 
     @property
     def pairs(self) -> int:
-        """How many pairs are measured; of listed ones at most, for hosts may be absent."""
+        """Number of pairs that are measured; of listed ones at most, for hosts may be absent."""
         return len(self.only) or pairs_measured(self.nodes, self.rounds)
 
     @property
     def most_rounds(self) -> int:
-        """How many rounds are measured; of listed pairs at most, for two may meet in one round."""
+        """Number of rounds measured; of listed pairs at most, for two may meet in one round."""
         rounds = rounds_measured(self.nodes, 0 if self.only else self.rounds)
         return min(len(self.only), rounds) if self.only else rounds
 
@@ -158,7 +158,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
     no_options = frozenset({"column_file"})
 
     def in_file(self, params: AlltoallPairsParameters) -> bool:
-        """Those of many pairs do."""
+        """True if the values go into a file: those of many pairs, or by `column_file`."""
         return params.column_file or params.pairs > MOST_IN_RECORD
 
     def options(self, params: AlltoallPairsParameters) -> dict[str, object]:
@@ -228,7 +228,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
     def too_long(
         self, params: AlltoallPairsParameters, metrics: Sequence[Metric], output: Output
     ) -> str | None:
-        """What is wrong where a summary's medians take longer than the launch."""
+        """Fault of a summary whose medians take longer than the launch."""
         middle = [metric for metric in metrics if (metric.at or {}).get(SUMMARY) == "median"]
         (pairs,) = (metric.value for metric in metrics if metric.name == SCANNED.name)
         return longer_than_launch(pairs * self.least_duration_s(params, middle), output)
@@ -273,7 +273,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         return spent_s.values()
 
     def fastest_s(self, params: AlltoallPairsParameters, fast: FastMachine) -> Iterable[float]:
-        """The same."""
+        """Least seconds of these round trips of a pair."""
         sent = params.ranks_per_node * params.bandwidth_bytes
         latency_s = params.latency_iterations * fast.message_s(params.latency_bytes)
         yield 2 * min(latency_s, params.bandwidth_iterations * fast.message_s(sent))

@@ -27,7 +27,7 @@ class Run(OwnProgram):
     definition: AlltoallPairsDefinition
 
     def nodes_asked(self) -> Sequence[str] | None:
-        """Those of listed pairs, to which Slurm adds others; in an allocation with others of it."""
+        """Nodes of listed pairs, to which Slurm adds others; in an allocation with others of it."""
         asked, setting, params = super().nodes_asked(), self.setting, self.params
         if asked or setting.switches or not params.only:
             return asked

@@ -45,7 +45,7 @@ def _whole_floats(sizes: list[int]) -> list[int]:
 
 
 class CollectivesParameters(Parameters):
-    """One launch of the program of collective operations."""
+    """Parameters of a launch of the program of collective operations."""
 
     ranks: int = quantity("Ranks that take part.", "ranks", ge=1, le=MAX_COLLECTIVE_RANKS)
     ranks_per_node: RanksPerNode = "fill"
@@ -141,7 +141,7 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
                 yield calls * sum(metric.samples or [metric.value])
 
     def fastest_s(self, params: CollectivesParameters, fast: FastMachine) -> Iterable[float]:
-        """One message a call."""
+        """Least seconds of each operation and size: one message a call."""
         calls = params.repetitions * (params.runs if params.procedure == "loop" else 1)
         for _, size in params.measured:
             yield calls * fast.message_s(size)

@@ -32,7 +32,7 @@ DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**22, "per_octave": 2}, 1_000_0
 
 
 class EchoParameters(TwoRankParameters):
-    """One launch of the echo program. A library's 0 bytes are always measured: its latency."""
+    """Parameters of the echo program. A library's 0 bytes are always measured: its latency."""
 
     younger: ClassVar[frozenset[str]] = TwoRankParameters.younger | {"transport"}
 
@@ -180,8 +180,8 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
         return super().least_duration_s(params, metrics) + params.iterations * loops_s
 
     def ranks(self, params: EchoParameters) -> int:
-        """One with itself or the login node, two on a node, or one on each node from one end
-        to the other."""
+        """Number of ranks: one with itself or the login node, two on a node, or one on each node
+        from one end to the other."""
         alone = {"self": 1, LOGIN_NODE: 1, "within-node": 2}
         return alone.get(params.placement, params.distance + 1)
 

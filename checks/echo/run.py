@@ -17,7 +17,7 @@ _SAID = "login-end.out"
 
 
 class Run(OwnProgram):
-    """One echo between ranks, or between a rank's host and the login node."""
+    """Echo between ranks, or between a rank's host and the login node."""
 
     definition: SocketsDefinition[Any]
     _login_end: subprocess.Popen[bytes] | None = None

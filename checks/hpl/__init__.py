@@ -65,7 +65,7 @@ _THRESHOLD_LIMITS = {"exclusiveMinimum": 0, "maximum": 1000}
 
 
 class HplParameters(ProfiledParameters):
-    """One line of HPL output: a process grid, a problem size and the variant of the algorithm."""
+    """Parameters of a line of HPL output: process grid, problem size, variant of the algorithm."""
 
     p: Ranks = quantity("Rows of the process grid.", "ranks")
     q: Ranks = quantity("Columns of the process grid.", "ranks")

@@ -47,7 +47,7 @@ _END = re.compile(r"^End of Tests\.\s*$", re.MULTILINE | re.ASCII)
 
 @dataclass(frozen=True)
 class HplResult:
-    """One HPL test: `time_s` as printed (two decimals), `rate_flop_per_s` (four digits)."""
+    """Result of HPL: `time_s` as printed (two decimals), `rate_flop_per_s` (four digits)."""
 
     variant: str
     n: int
@@ -69,7 +69,7 @@ def operations(n: int) -> float:
 
 
 def parse(text: str) -> HplResult:
-    """The one result in HPL's output.
+    """Read the one result in HPL's output.
 
     Raises UnfinishedError when the output stops before its end, OutputError when it has no single
     passed result or its numbers do not agree with each other.

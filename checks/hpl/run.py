@@ -26,11 +26,11 @@ from checks.hpl.settings import check_settings, hpl_dat, variant_of
 
 
 class Run(MpiCheck):
-    """One HPL test: order, block size, grid and every other line of HPL.dat are parameters."""
+    """Run of HPL: order, block size, grid and every other line of HPL.dat are parameters."""
 
     @property
     def netlib(self) -> Path:
-        """What the source of netlib becomes, which has its own main program."""
+        """Path of the program that netlib's source becomes, which has its own main program."""
         return self.setting.builds["Hpl"] / "xhpl-netlib"
 
     @property
@@ -119,7 +119,7 @@ def read_test(asked: HplParameters, output: Output, text: str) -> Reading:
 def _other_result(
     asked: HplParameters, printed: hpl_text.HplResult, result: dict[str, Any]
 ) -> str | None:
-    """What our main program reports otherwise than HPL printed it, or None."""
+    """Value that our main program reports otherwise than HPL printed it, or None."""
     counts = {"test": 1, "n": asked.n, "nb": asked.nb, "p": asked.p, "q": asked.q}
     for name, count in {**counts, "passed": True}.items():
         if result.get(name) != count or isinstance(result[name], bool) != (count is True):

@@ -156,7 +156,7 @@ METRICS = (
 
 
 class NodeParameters(Parameters):
-    """One launch of the node program over `ranks` / `ranks_per_node` nodes."""
+    """Parameters of a launch of the node program over `ranks` / `ranks_per_node` nodes."""
 
     ranks: Ranks = quantity("Ranks of the launch, on all nodes.", "ranks")
     ranks_per_node: Ranks = quantity(
@@ -223,7 +223,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
     def expected(self, params: NodeParameters, hosts: Sequence[str]) -> Iterator[Asked]:
-        """What each kernel reports, of every node."""
+        """Values that each kernel reports, of every node."""
         for node in dict.fromkeys(hosts):
             for kernel in params.kernels:
                 places = OPERATIONS if kernel == "arithmetic" else [{}]
@@ -251,7 +251,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
                 yield sum(work / rate for rate in metric.samples)
 
     def fastest_s(self, params: NodeParameters, fast: FastMachine) -> Iterable[float]:
-        """The same."""
+        """Least seconds of these samples, on each node."""
         for metric, speed in SIZED.items():
             if any(metric in KERNEL_METRICS[kernel] for kernel in params.kernels):
                 work = self._work(params, metric) / params.ranks_per_node
@@ -284,7 +284,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
         return params.ranks_per_node * work.get(metric, 0)
 
     def check_values(self, params: NodeParameters, output: Output) -> Reading:
-        """What the papers derive from one launch: the clock, and operations per cycle.
+        """Values that the papers derive from one launch: the clock, and operations per cycle.
 
         The program proves every result before it prints. Here flop counts and memory are held
         against their bounds.
@@ -314,7 +314,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     def _others(
         self, params: NodeParameters, nodes: Collection[str], notes: Sequence[Any]
     ) -> list[Metric] | str:
-        """What other programs had of each node while a kernel ran, or what is wrong with it;
+        """Share that other programs had of each node while a kernel ran, or what is wrong with it;
         nothing of programs of earlier versions, which do not say it."""
         found: dict[tuple[str, str], Metric] = {}
         for note in notes:

@@ -26,7 +26,7 @@ else:
 
 
 class OsuParameters(Parameters):
-    """One run of one test."""
+    """Parameters of a run of one test."""
 
     test: TestName = quantity("The suite's program.", "none", "osu_latency")
     ranks: int = quantity("Ranks of the launch.", "ranks", 2, ge=2, le=MAX_RANKS)
@@ -47,7 +47,7 @@ class OsuParameters(Parameters):
 
     @property
     def suite_test(self) -> OsuTest:
-        """What the suite's program prints, and between which ranks."""
+        """Test of the suite: what its program prints, and between which ranks."""
         return TESTS[self.test]
 
     def model_post_init(self, context: Any) -> None:
@@ -89,7 +89,7 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
                 yield params.iterations * WINDOW * size / metric.value
 
     def fastest_s(self, params: OsuParameters, fast: FastMachine) -> Iterable[float]:
-        """One message an iteration, of each size by doubling, or a window of them."""
+        """Least seconds of each size by doubling: one message an iteration, or a window of them."""
         test = params.suite_test
         window = WINDOW if test.prints in ("bandwidth", "rate") else 1
         trips = params.iterations * (2 if test.round_trip else 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the OSU micro-benchmarks print, versions 5 to 7: accepted only if complete.
+"""Output of the OSU micro-benchmarks, versions 5 to 7: accepted only if complete.
 
 A test prints a title, comments, a heading and a line a message size; the programs say nothing at
 their end, so a table counts as whole when it has exactly the sizes asked for and a last newline.
@@ -140,7 +140,7 @@ def parse_init(text: str, ranks: int) -> list[Metric]:
 
 
 def failed_validation(text: str) -> str | None:
-    """What the suite says when data that arrived were not those sent, or None."""
+    """Message of the suite when data that arrived were not those sent, or None."""
     found = _FAILED_VALIDATION.search(text)
     return f"OSU's own validation failed: {found[0][:200]}" if found else None
 
@@ -315,7 +315,7 @@ def _value(column: OsuColumn, word: str, size: int | None, line: str) -> Metric:
 
 
 def _long_tail(values: list[Metric], by_name: Mapping[str, float]) -> str | None:
-    """What is wrong where the iterations of a tail took longer than all together, or None.
+    """Fault where the iterations of a tail took longer than all together, or None.
 
     Twice as long is let pass: a mean may be over ranks, of which one has the tail.
     """
@@ -330,7 +330,7 @@ def _long_tail(values: list[Metric], by_name: Mapping[str, float]) -> str | None
 def _contradiction(
     values: Mapping[str, float], size: int | None, asked: OsuParameters
 ) -> str | None:
-    """What of one line does not follow from the rest of it, or None; `values` in SI units.
+    """Part of one line that does not follow from the rest of it, or None; `values` in SI units.
 
     By the suite's own formulas; all numbers are printed with two decimals.
     """

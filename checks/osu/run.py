@@ -20,7 +20,7 @@ from records.metric import Metric
 
 
 class Run(MpiCheck):
-    """One test of the suite."""
+    """Launch of a test of the suite."""
 
     #: Always the site's.
     foreign = "osu"
@@ -51,7 +51,7 @@ class Run(MpiCheck):
         return True
 
     def partial(self, text: str) -> list[Metric]:
-        """What a run that failed had printed."""
+        """Values that a run had printed before it failed."""
         return [] if self.params.suite_test.prints == "start-up" else osu.parse_partial(text)
 
     def wrong_answer(self, text: str) -> str | None:

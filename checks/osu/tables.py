@@ -126,7 +126,7 @@ _FACTORS = (("us)", 1e-6), ("MB/s", 1e6), ("%)", 1e-2), ("", 1.0))
 
 @dataclass(frozen=True)
 class OsuColumn:
-    """What a column is: the metric without "osu_", its factor to SI units, a tail's percentile."""
+    """Column of a table: metric without "osu_", its factor to SI units, a tail's percentile."""
 
     metric: str
     factor: float

@@ -39,7 +39,7 @@ CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
 
 
 class Pt2ptParameters(TwoRankParameters):
-    """One launch of the ping-pong program; validation sorts sizes and constructs."""
+    """Parameters of a launch of the ping-pong program; validation sorts sizes and constructs."""
 
     placement: Placement = quantity("Where the two ranks are.", "none", "between-nodes")
     constructs: Annotated[list[Construct], EachOnce(CONSTRUCTS, "construct")] = quantity(
@@ -78,7 +78,7 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], EchoesDefinition[Pt2pt
     samples = {"half_round_trip": "iterations"}
 
     def notes(self, params: Pt2ptParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """What was left out, the order, and that the payload was checked."""
+        """Round trips left out, the order, and that the payload was checked."""
         notes = {"warmup": params.warmup, "order_seed": params.seed, "buffers": "reused"}
         return notes if params.reply_before_wait else {**notes, "payload_verified": str}
 

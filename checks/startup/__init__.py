@@ -26,7 +26,7 @@ ROUNDING_S = 2e-6
 
 
 class StartupParameters(ProfiledParameters):
-    """One launch of the start-up program."""
+    """Parameters of a launch of the start-up program."""
 
     ranks: Ranks = quantity("Ranks to start.", "ranks")
     ranks_per_node: RanksPerNode = "fill"
@@ -108,7 +108,7 @@ def _probe_s(output: Output) -> float:
 
 
 def _faults(output: Output, times: Mapping[str, float], ranks: int) -> Iterator[str]:
-    """What is wrong with the begin that the program counts from, and with its times.
+    """Faults of the begin that the program counts from, and of its times.
 
     Its clock begins when session.sh is about to stamp the launch's begin.
     """

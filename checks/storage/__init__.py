@@ -64,7 +64,7 @@ Lengths = Annotated[
 
 
 class StorageParameters(Parameters):
-    """One launch on a target that the site declares under `storage`."""
+    """Parameters of a launch on a target that the site declares under `storage`."""
 
     ranks: Ranks = quantity("Ranks that write and read.", "ranks")
     ranks_per_node: RanksPerNode = 1
@@ -177,7 +177,7 @@ class StorageDefinition(ManyRanksDefinition[StorageParameters]):
             yield from (Asked(name, {"node": node}) for name in NODE_RATES)
 
     def check_values(self, params: StorageParameters, output: Output) -> Reading:
-        """What all nodes see must be read by another node than wrote it."""
+        """Require that files which all nodes see were read by another node than wrote them."""
         settings: Mapping[str, Any] = (output.program or {})["settings"]
         read_by, nodes = output.notes["read_by"], len({*output.hosts()})
         if nodes > 1 and settings.get("local") is not True and read_by != _BY_ANOTHER_NODE:

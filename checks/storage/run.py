@@ -12,7 +12,7 @@ from checks.common.base import OwnProgram
 
 
 class Run(OwnProgram):
-    """One launch; session.sh removes the folder, however the program ends."""
+    """Launch of the storage program; session.sh removes the folder, however the program ends."""
 
     def command(self) -> list[str]:
         """The program with its parameters, and where it may write how much."""

@@ -38,7 +38,7 @@ COUNTS_SHOWN = 8
 
 
 class Su3RmdParameters(ProfiledParameters):
-    """One run of the program: a lattice, its trajectories and how ranks communicate."""
+    """Parameters of a run: a lattice, its trajectories and how ranks communicate."""
 
     younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {
         *("implementation", "keep_measurements")
@@ -99,7 +99,7 @@ class Su3RmdParameters(ProfiledParameters):
 
     @property
     def measurements(self) -> int:
-        """How often the plaquette is measured."""
+        """Number of times that the plaquette is measured."""
         return self.trajectories // self.trajectories_between_measurements
 
     @property
@@ -218,7 +218,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     timed = ("program_time", 1.0)
 
     def options(self, params: Su3RmdParameters) -> dict[str, object]:
-        """How it is computed; what is computed is in the input file."""
+        """Options that say how it is computed; what is computed is in the input file."""
         return {
             "input": "su3.in",
             "json": "-",
@@ -297,7 +297,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
 
 
 def divides(lattice: tuple[int, ...], ranks: int) -> bool:
-    """Whether the original's rule cuts the lattice into `ranks` equal parts.
+    """True if the original's rule cuts the lattice into `ranks` equal parts.
 
     The prime factors of the count, largest first; each cuts the longest extent it divides. Of
     extents of one length it does not matter here which one is cut.

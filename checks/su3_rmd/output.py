@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the original su3_rmd prints (MILC collaboration, "MIMD version 7"), and ours in its form.
+"""Output of the original su3_rmd (MILC collaboration, "MIMD version 7"), and ours in its form.
 
 The program prints text only: the lattice and settings it read, a line a measurement, its wall time.
 It is accepted only if every part is there once, in its place, and agrees with the others.
@@ -76,13 +76,13 @@ _GREATEST_NUMBER = 1e300
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value of a JSON line is a finite number."""
+    """True if a value of a JSON line is a finite number."""
     return type(value) in (int, float) and abs(value) < _GREATEST_NUMBER
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One line of measurements: Polyakov loop and plaquettes, which are 3 of a unit field."""
+    """Line of measurements: Polyakov loop and plaquettes, which are 3 of a unit field."""
 
     polyakov_re: float
     polyakov_im: float
@@ -97,7 +97,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Block:
-    """One block of the program's input and what was measured; `said` are words of its lines."""
+    """Block of the program's input and what was measured; `said` are words of its lines."""
 
     settings: dict[str, float]
     measurements: list[Measurement]
@@ -117,12 +117,12 @@ class Block:
 
 
 def completed(text: str) -> bool:
-    """Whether the program says that it ran to its end."""
+    """True if the program says that it ran to its end."""
     return len(re.findall(r"^RUNNING COMPLETED$", text, re.MULTILINE | re.ASCII)) == 1
 
 
 def parse(text: str, *, own: bool = False) -> Block:
-    """The one block that was run; `own`: as our program prints it.
+    """Read the one block that was run; `own`: as our program prints it.
 
     Raises OutputError for anything missing, repeated, out of its place, or impossible.
     """

@@ -191,7 +191,7 @@ def _only_note(output: Output, key: str) -> dict[str, Any]:
 
 
 def _wrong_answer(params: Su3RmdParameters, output: Output) -> Iterator[str]:
-    """Which of the operations, trajectories and traces are not those asked for."""
+    """Operations, trajectories and traces that are not those asked for."""
     answer, precision = _only_note(output, "answer"), (output.program or {}).get("precision")
     if precision != params.precision:
         yield f"the program computed in {precision} precision; asked was {params.precision}"

@@ -235,7 +235,7 @@ def _criteria(
 
 
 def _names(item: Item) -> set[str]:
-    """What a waiver may call an item, as "node n2" or "n1–n2": so, a node of it, or n1-n2."""
+    """Names that a waiver may give an item, as "node n2" or "n1–n2": so, a node of it, or n1-n2."""
     return {item.subject, *re.split("[ –]", item.subject), item.subject.replace("–", "-")}
 
 

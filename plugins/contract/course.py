@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of a contract so far: attempts at its stages, waivers, signatures, what comes next.
+"""Course of a contract so far: attempts at its stages, waivers, signatures, what comes next.
 
 All of it follows from the contract and its log; a later line replaces nothing.
 """

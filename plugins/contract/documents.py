@@ -176,8 +176,7 @@ def _every_run(folder: ContractFolder, course: ContractCourse) -> Iterator[RunDi
 
 
 def _mixes(folder: ContractFolder, course: ContractCourse) -> dict[str, list[tuple[str, str]]]:
-    """What the mixes among the runs came to; those that are under way or were cut short came to
-    nothing."""
+    """Results of the mixes among the runs; those that are under way or were cut short have none."""
     found = {}
     for name in filter(None, (entry.run for entry in course.entries)):
         with suppress(AssayError):

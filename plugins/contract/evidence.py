@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes to the vendor: what is not met, the nodes and links concerned, and raw output."""
+"""Evidence for the vendor: what is not met, the nodes and links concerned, and raw output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Oddities = Callable[[str, str], list[str]]
 def evidence_result(
     contract: ContractFile, raw: RawText, oddities: Oddities
 ) -> Result[ContractForm] | None:
-    """What is not met as a result of its own; None where everything is."""
+    """Separate result of what is not met; None where everything is."""
     bad = [(name, one) for name, one in contract.latest() if one.verdict != "PASS"]
     if not bad:
         return None

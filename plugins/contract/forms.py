@@ -18,25 +18,25 @@ from reports.statistics.bounds import Verdict
 
 
 class ContractRisk(Part, kw_only=True):
-    """What judging a criterion risks, as declared before its stage ran."""
+    """Risks of judging a criterion, as declared before its stage ran."""
 
     stage: Annotated[str, key("The stage.")]
     criterion: Annotated[str, key("The criterion's id.")]
-    title: Annotated[str, key("What must hold.")]
+    title: Annotated[str, key("Condition that must hold.")]
     limit: Annotated[str, key("The limit, in words.")]
-    promise: Annotated[str, key("What a machine at the promise gives, in words.")]
+    promise: Annotated[str, key("Values of a machine at the promise, in words.")]
     repeats: Annotated[str, key("Launches, days or jobs, in words.")]
     spread: Annotated[float | None, key("The coefficient of variation of a launch.")]
     spread_from: Annotated[str, key("Where that is from: assumed, or the run that showed it.")]
     buyer: Annotated[float, key("The chance that a machine at the limit passes.")]
     vendor: Annotated[float, key("The chance that a machine at the promise does not pass.")]
     refused: Annotated[float, key("The chance that a machine at the promise fails.")]
-    decided: Annotated[bool, key("Whether both risks are as the contract allows.")]
-    remedy: Annotated[str, key("What would decide it: repeats, days, jobs.")]
+    decided: Annotated[bool, key("True if both risks are as the contract allows.")]
+    remedy: Annotated[str, key("Measure that would decide it: repeats, days, jobs.")]
 
 
 class ContractRisksForm(Form, kw_only=True):
-    """What a contract risks, as declared when it was started: risks.json."""
+    """Risks of a contract, as declared when it was started: risks.json."""
 
     risks: Annotated[list[ContractRisk], key("A criterion each.")]
 
@@ -53,14 +53,14 @@ class AttemptPart(Part, kw_only=True):
     verdict: Annotated[str, key("The verdict; empty: it is under way.")]
     seal: Annotated[str, key("The SHA-256 of its judgement.")]
     results: Annotated[list[JudgedCriterion], key("The criteria.")]
-    named: Annotated[list[str], key("What is named, in words.")]
+    named: Annotated[list[str], key("Named findings, in words.")]
 
 
 class StagePart(Part, kw_only=True):
     """A stage."""
 
     name: Annotated[str, key("Its name.")]
-    title: Annotated[str, key("What it shows.")]
+    title: Annotated[str, key("Title: what it shows.")]
     verdict: Annotated[str, key("The verdict of its latest attempt, waivers included.")]
     attempts: Annotated[list[AttemptPart], key("All attempts.")]
 
@@ -68,7 +68,7 @@ class StagePart(Part, kw_only=True):
 class ContractForm(Form, kw_only=True):
     """`assay contract`, and contract.json: a contract with all that was done under it."""
 
-    kind: Annotated[Literal["assay-contract"], key("What this is.")] = "assay-contract"
+    kind: Annotated[Literal["assay-contract"], key("Kind of the form.")] = "assay-contract"
     name: Annotated[str, key("The contract.")]
     title: Annotated[str, key("Its title.")]
     site: Annotated[str, key("The site.")]
@@ -78,7 +78,7 @@ class ContractForm(Form, kw_only=True):
         float | None, key("Weighted geometric mean of value over limit; it decides nothing.")
     ]
     stages: Annotated[list[StagePart], key("The stages.")]
-    risks: Annotated[list[ContractRisk], key("What each criterion risks, as declared.")]
+    risks: Annotated[list[ContractRisk], key("Risks of each criterion, as declared.")]
     log: Annotated[list[LogEntry], key("All that was done, in order.")]
     head: Annotated[str, key("The hash that the log ends with.")]
     files: Annotated[dict[str, str], key("Checksums of the contract and the judgements.")]
@@ -89,19 +89,19 @@ PERIOD = "assay-stability"
 
 
 class KeptJudgement(Part, kw_only=True):
-    """What a kept judgement says, of a run (acceptance.json) or of a period of stability."""
+    """Contents of a kept judgement, of a run (acceptance.json) or of a period of stability."""
 
     kind: Annotated[str, key("assay-acceptance, of a run, or assay-stability, of a period.")]
     verdict: Annotated[Verdict, key("The verdict.")]
     judged_on: Annotated[str, key("The day.")]
     results: Annotated[list[JudgedCriterion], key("The criteria.")]
-    named: Annotated[list[str], key("What is named, in words.")] = msgspec.field(
+    named: Annotated[list[str], key("Named findings, in words.")] = msgspec.field(
         default_factory=list
     )
     files: Annotated[dict[str, str], key("Checksums of what it rests on.")] = msgspec.field(
         default_factory=dict
     )
-    findings: Annotated[list[Finding], key("What is or was suspected.")] = msgspec.field(
+    findings: Annotated[list[Finding], key("Findings that are or were suspected.")] = msgspec.field(
         default_factory=list
     )
 
@@ -129,7 +129,7 @@ class ContractFile:
     mixes: Mapping[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def judgement(self, attempt: StageAttempt) -> KeptJudgement | None:
-        """What an attempt was judged to be."""
+        """Judgement of an attempt."""
         return self.kept.get(attempt.seal)
 
     def latest(self) -> Iterator[tuple[str, KeptJudgement]]:

@@ -54,7 +54,7 @@ class LoadedStage:
 
     @property
     def files(self) -> dict[str, str]:
-        """What is kept with a started contract: criteria and campaign, by file name."""
+        """Files that are kept with a started contract: criteria and campaign, by file name."""
         assert self.campaign.origin is not None
         name = self.stage.name
         return {
@@ -154,7 +154,7 @@ def _here(name: str, folder: Path) -> str:
 
 
 def _as_criteria(stage: dict[str, Any], contract: Contract) -> dict[str, Any]:
-    """What a criteria file would say of a stage."""
+    """Contents that a criteria file would have for a stage."""
     title = f"{contract.title}: {stage.get('title')}"
     return {
         "schema": 1,

@@ -43,7 +43,7 @@ class LogEntry(Part, kw_only=True, omit_defaults=True):
     run: Annotated[str, key("Its run directory, from the contract's folder.")] = ""
     site: Annotated[str, key("The site.")] = ""
     file: Annotated[str, key("The file that the contract was read from.")] = ""
-    verdict: Annotated[str, key("What was judged, or what was signed.")] = ""
+    verdict: Annotated[str, key("Verdict that was judged, or that was signed.")] = ""
     seal: Annotated[str, key("The SHA-256 of the judgement, or of what was signed.")] = ""
     criterion: Annotated[str, key("The criterion that is waived.")] = ""
     subject: Annotated[str, key("The node or pair that it is waived for; empty: all of it.")] = ""

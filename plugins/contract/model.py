@@ -14,7 +14,7 @@ SCHEMA = 1
 
 
 class Risks(Section):
-    """What either party's risk may be at most; a criterion beyond it is named before it is run."""
+    """Greatest allowed risk of either party; a criterion beyond it is named before it is run."""
 
     buyer: float = key("Of accepting a machine at the limit.", "1", 0.05, gt=0, lt=0.5)
     vendor: float = key("Of not accepting a machine that keeps its promise.", "1", 0.1, gt=0, lt=1)
@@ -34,7 +34,7 @@ class Stability(Section):
         "Least availability in node hours, scheduled outages left out.", "1", None, gt=0, lt=1
     )
     better: float = key(
-        "How many times better than these limits the machine is promised to be.", "1", 4, gt=1
+        "Factor by which the machine is promised to be better than these limits.", "1", 4, gt=1
     )
     up_share: float = key("Share of the nodes at which the machine is up.", "1", 0.9, gt=0, le=1)
     interrupt_share: float = key(
@@ -57,7 +57,7 @@ class Stage(Section):
     """A step of the contract: a campaign judged by criteria, or a period of stability."""
 
     name: Name = key("Short name; commands refer to it.")
-    title: str = key("What it shows, in plain words.", min_length=1, max_length=200)
+    title: str = key("Title: what it shows, in plain words.", min_length=1, max_length=200)
     campaign: str | None = key("Its campaign: a name in campaigns/, or a file.", default=None)
     checks: list[str] = key("Only these checks of the campaign; none: all.", default=[])
     environments: list[str] = key("Only these environments; none: all.", default=[])
@@ -71,7 +71,7 @@ class Stage(Section):
         "Criteria of a name in campaigns/criteria/, or of a file; in place of `criteria`.",
         default=None,
     )
-    criteria: list[AnyCriterion] = key("What must hold.", default=[])
+    criteria: list[AnyCriterion] = key("Criteria that must hold.", default=[])
     confidence: float = key("Confidence of each one-sided bound.", "1", 0.95, ge=0.8, le=0.999)
     failures_allowed: int = key(
         "Launches of a check that may end without an answer.", "launches", 0, ge=0
@@ -89,7 +89,7 @@ class Stage(Section):
         "Launches below which no verdict is given.", "launches", LEAST_LAUNCHES, ge=3, le=100
     )
     holds_up: bool = key(
-        "Whether later stages wait until it has passed or is waived.", default=False
+        "True if later stages wait until it has passed or is waived.", default=False
     )
     stability: Stability | None = key("The period, in place of a campaign.", default=None)
 
@@ -108,11 +108,11 @@ class Contract(Section):
     schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
     name: Name = key("Short name of the contract.")
     title: str = key("Title of the document.", min_length=1, max_length=200)
-    contract: str = key("Which contract or order it is.", default="", max_length=500)
+    contract: str = key("Name of the contract or order.", default="", max_length=500)
     parties: Annotated[list[Party], Field(min_length=1)] = key(
         "Who signs.", default=[Party(role="Buyer"), Party(role="Vendor")]
     )
-    risks: Risks = key("What either party's risk may be.", default=Risks())
+    risks: Risks = key("Greatest allowed risk of either party.", default=Risks())
     stages: Annotated[list[Stage], Field(min_length=1)] = key("The steps, in their order.")
 
     def stage(self, name: str) -> Stage | None:

@@ -58,7 +58,7 @@ def _criterion(
 
 
 def _item(one: JudgedPromise, verdict: Verdict, more: dict[str, Any]) -> Item:
-    """What was seen, with the bounds of a mean time, or of an availability its range."""
+    """Item of what was seen, with the bounds of a mean time, or of an availability its range."""
     is_share, seen = one.name == "availability", one.least or 0.0
     low, high = (one.least, one.most) if is_share else (*one.bounds, None)[:2]
     return Item(

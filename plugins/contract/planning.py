@@ -33,7 +33,7 @@ LEAST_LAUNCHES = 3
 
 
 def narrowing_of(stage: Stage) -> Narrowing:
-    """What a stage leaves of its campaign."""
+    """Part of its campaign that a stage leaves."""
     return Narrowing(
         tuple(stage.environments), tuple(stage.checks), blocks=stage.repeats, scale=stage.scale
     )

@@ -141,7 +141,7 @@ def _verdict_cell(verdict: ContractVerdict) -> Cell:
 
 
 def _open(contract: ContractFile) -> Iterator[Block | None]:
-    """What is not met or not decided, and what the design cannot decide."""
+    """Criteria that are not met or not decided, and what the design cannot decide."""
     for stage, judgement in contract.latest():
         for result in judgement.criteria:
             if result.effective != "PASS":
@@ -264,7 +264,7 @@ def _figures(contract: ContractFile) -> Iterator[Block | None]:
 
 
 def _columns(contract: ContractFile, stage: str) -> list[Lead[JudgedCriterion]]:
-    """What was seen of a criterion, and its risks; its margin is in the picture."""
+    """Columns of what was seen of a criterion, and its risks; its margin is in the picture."""
     risks = {risk.criterion: risk for risk in contract.risks if risk.stage == stage}
     return [
         ("what must hold", lambda one: Cell(one.title, href=f"#{stage}-{one.id}")),

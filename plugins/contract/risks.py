@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a contract risks, before anything runs: for each criterion the chance that a machine at the
+"""Risks of a contract, before anything runs: for each criterion the chance that a machine at the
 limit passes (the buyer's), and that one at the promise does not (the vendor's).
 
 Values against a limit are drawn as launches of log-normal scatter and judged by the bounds and the
@@ -65,13 +65,13 @@ OUTAGE_NODE_H = 8.0
 
 @dataclass(frozen=True)
 class Chances:
-    """How a machine comes out: it passes, it fails, else it stays open."""
+    """Chances of a machine's outcome: it passes, it fails, else it stays open."""
 
     passed: float
     failed: float
 
     def of_all(self, count: float) -> Chances:
-        """The same of so many values, each of which must pass."""
+        """Chances of so many values, each of which must pass."""
         return Chances(self.passed**count, 1 - (1 - self.failed) ** count)
 
 
@@ -84,7 +84,7 @@ def chances(
     values: int = 1,
     trials: int = TRIALS,
 ) -> Chances:
-    """How `values` values come out whose median is better than their limit by exp(`log_margin`),
+    """Chances of `values` values whose median is better than their limit by exp(`log_margin`),
     each launch of the coefficient of variation `cv`, judged after `repeats` launches and after each
     re-run until they pass or one fails. Seeded."""
     rng = np.random.default_rng([repeats, values, round(1e6 * cv)])
@@ -112,7 +112,7 @@ def chances(
 
 
 def share_chances(limit: float, n: int, share: float, confidence: float) -> Chances:
-    """How a share of right answers comes out by its bounds, n launches with this chance each."""
+    """Chances of a share of right answers by its bounds, n launches with this chance each."""
     counts = np.arange(n + 1)
     weights = stats.binom.pmf(counts, n, share)
     found = [share_bounds(int(count), n, confidence) for count in counts]
@@ -177,7 +177,7 @@ class _Judged:
         return self._machines(criterion, machines)
 
     def _by_mix(self) -> _Judged:
-        """The same where a mix has one value."""
+        """Copy of this where a mix has one value."""
         size = self.plan.mix_blocks
         loaded = replace(self.loaded, criteria=self.loaded.criteria.by_mix(size))
         plan = msgspec.structs.replace(self.plan, blocks=self.plan.blocks // size)
@@ -209,7 +209,7 @@ class _Judged:
         return risk
 
     def _repeats(self, margin: float, count: int) -> str:
-        """How many repeats keep both risks."""
+        """Number of repeats that keep both risks."""
         criteria = self.loaded.criteria
 
         def decides(n: int) -> bool:
@@ -383,7 +383,7 @@ def _decides(allowed: Risks, buyer: float, vendor: float) -> bool:
 
 
 def _jobs(limit: float, share: float, level: float, allowed: Risks, n: int) -> str:
-    """How many launches keep both risks, and how many it takes for any PASS."""
+    """Number of launches that keep both risks, and number that it takes for any PASS."""
     least = next((k for k in range(1, MOST_JOBS) if limit**k <= 1 - level + 1e-12), MOST_JOBS)
     step = max(1, least // 10)
     for count in range(least, MOST_JOBS, step):
@@ -398,7 +398,7 @@ def _jobs(limit: float, share: float, level: float, allowed: Risks, n: int) -> s
 
 
 def machine_chances(machines: SimulatedMachines, count: int, first: int = 0) -> Chances:
-    """How the last criterion of so many simulated machines comes out, from a seed on."""
+    """Chances of the last criterion of so many simulated machines, from a seed on."""
     seeds = range(first, first + count)
     words = [machines.judged_to_the_end(seed).criteria[-1].effective for seed in seeds]
     return Chances(words.count("PASS") / count, words.count("FAIL") / count)

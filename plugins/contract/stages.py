@@ -136,18 +136,18 @@ def run_period(folder: ContractFolder, course: ContractCourse, stage: Stage) -> 
 
 
 def _figures(ledger: WatchFolder) -> Figures | None:
-    """What is booked; None where no look is."""
+    """Figures that are booked; None where no look is."""
     entries = ledger.entries()
     return Figures(booked(entries)) if any(isinstance(e, ClusterLook) for e in entries) else None
 
 
 def _is_over(figures: Figures | None) -> bool:
-    """Whether a period is at its end, or can only fail."""
+    """True if a period is at its end, or can only fail."""
     return figures is not None and (figures.finished or figures.verdict.word == "FAIL")
 
 
 def _terms(period: Stability, site: str) -> WatchTerms:
-    """What is watched and promised in a period that begins now."""
+    """Terms of a period that begins now: what is watched and promised."""
     return WatchTerms.filled(
         period,
         at=time.time(),
@@ -177,13 +177,13 @@ def judged_period(
 
 
 def _has_grown(folder: ContractFolder, attempt: StageAttempt) -> bool:
-    """Whether lines were added to the ledger of an attempt since it was judged."""
+    """True if lines were added to the ledger of an attempt since it was judged."""
     kept = read_judgement(read_whole(folder.path / JUDGEMENTS / f"{attempt.seal}.json"))
     return any(digest(folder.path / name) != seal for name, seal in kept.files.items())
 
 
 def lines_judged(ledger: Path, seal: str) -> int | None:
-    """How many lines of a ledger have together this SHA-256; None: other ones were judged."""
+    """Number of lines of a ledger that together have this SHA-256; None: other ones were judged."""
     so_far = hashlib.sha256()
     for number, (_, line) in enumerate(whole_lines(ledger), 1):
         so_far.update(line + b"\n")

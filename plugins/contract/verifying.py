@@ -141,8 +141,7 @@ def _documents(
 
 
 def _odd_pages(folder: ContractFolder, contract: ContractFile, machine: bytes) -> Iterator[str]:
-    """What of the documents does not say what the log says; pages of another Assay are worded by
-    it."""
+    """Documents that do not say what the log says; pages of another Assay are worded by it."""
     if machine != as_text(contract.form).encode():
         yield f"{MACHINE} does not say what the log says"
     for name, result in results_of(folder, contract).items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gives the times of a subject on node counts that were not measured: an application's law
+"""Laws that give the times of a subject on node counts that were not measured: an application's law
 over nodes, or that of a collective operation over ranks."""
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class ApplicationLaw:
         return ExpectedTime(compute + messages, drawn, messages / (compute + messages))
 
     def serial_note(self, times: Sequence[tuple[Problem, EstimatePart]]) -> list[str]:
-        """What serial work that the launches cannot show would do beyond an interval."""
+        """Note of what serial work that the launches cannot show would do beyond an interval."""
         for problem, time_s in sorted(times, key=lambda item: -item[0].nodes):
             at = problem.nodes, problem.ranks, problem.work, self.library.communication_s(problem)
             factor = self.serial.factor(self.law, *at)

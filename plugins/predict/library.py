@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run measured of a library: α, β and laws of its collective operations, resampled.
+"""Measurements of a library by a run: α, β and laws of its collective operations, resampled.
 
 One line for each protocol segment of the half round trip (models.point_to_point). Row 0 of each
 array is what was measured, the others are resamples of whole blocks: in one row all numbers come
@@ -123,7 +123,7 @@ class Layout:
 
 
 def _layouts(analysis: Analysis, environment: str, left_out: Collection[int]) -> Iterator[Layout]:
-    """Those of each operation; one without rows where no launch has full nodes."""
+    """Layouts of each operation; one without rows where no launch has full nodes."""
     for family in measured(analysis):
         if family.environment != environment:
             continue
@@ -213,7 +213,7 @@ class Library:
         return self.messages_s([Transfer(starts, starts * SUM_BYTES, between)] if starts else [])
 
     def communication_s(self, problem: Problem) -> Vector:
-        """What α and β say of the problem's messages and sums, in each resample."""
+        """Time by α and β of the problem's messages and sums, in each resample."""
         total = self.messages_s(problem.transfers)
         return total + self.sums_s(problem.sums, problem.ranks, problem.nodes)
 

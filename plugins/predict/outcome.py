@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is predicted, of what, and what is said about it: problems, and the keys of the outcome."""
+"""Predictions, their subjects, and what is said of them: problems, and the keys of the outcome."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Scaling = Literal["strong", "weak"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What runs on `nodes`: work of a rank (site·steps, or flop), messages of the busiest rank,
+    """Problem on `nodes`: work of a rank (site·steps, or flop), messages of the busiest rank,
     how many global sums."""
 
     nodes: int
@@ -44,7 +44,7 @@ class Measured:
 
     @property
     def shares_cores(self) -> bool:
-        """Whether ranks shared cores: no time of the machine."""
+        """True if ranks shared cores: no time of the machine."""
         return shares_cores(self.flags)
 
     @property
@@ -68,7 +68,7 @@ class Subject:
 
     @property
     def by_nodes(self) -> dict[int, Measured]:
-        """What was measured on each number of nodes."""
+        """Measurements by number of nodes."""
         return {one.problem.nodes: one for one in self.measured}
 
 
@@ -87,28 +87,28 @@ class EstimatePart(Part):
         return cls(value, min(low, value), max(high, value))
 
     def holds(self, value: float) -> bool:
-        """Whether the interval holds a value."""
+        """True if the interval holds a value."""
         return self.low <= value <= self.high
 
 
 class MeasuredPart(Part):
-    """What was measured on the node count that is predicted."""
+    """Measured time on the node count that is predicted."""
 
     value: Annotated[float, key("Median time over launches, s.")]
     n: Annotated[int, key("Launches.")]
-    left_out: Annotated[bool, key("Whether the law excludes it (--leave-out).")]
-    inside: Annotated[bool, key("Whether it is in the predicted interval.")]
+    left_out: Annotated[bool, key("True if the law excludes it (--leave-out).")]
+    inside: Annotated[bool, key("True if it is in the predicted interval.")]
     flags: Annotated[list[str], key("Marks of the launches.")]
 
 
 class PointPart(Part):
-    """One subject on one node count."""
+    """Subject on one node count."""
 
     nodes: Annotated[int, key("Nodes.")]
     ranks: Annotated[int, key("Ranks.")]
     problem: Annotated[
         str,
-        key("What would run: the lattice and its process grid, N and the grid, or the operation."),
+        key("Problem to run: the lattice and its process grid, N and the grid, or the operation."),
     ]
     time_s: Annotated[
         EstimatePart,
@@ -118,7 +118,7 @@ class PointPart(Part):
         EstimatePart, key("Work a rank and second, over that on the fewest measured nodes.")
     ]
     communication_share: Annotated[float, key("Communication in the time, by the law.")]
-    measured: Annotated[MeasuredPart | None, key("What was measured there; null: nothing.")]
+    measured: Annotated[MeasuredPart | None, key("Time that was measured there; null: none.")]
 
 
 class SubjectPart(Part):
@@ -139,18 +139,18 @@ class SubjectPart(Part):
         dict[str, float],
         key("Relative error of a node count, by leave-one-out: of time, or compute and messages."),
     ]
-    notes: Annotated[list[str], key("What else to know.")]
+    notes: Annotated[list[str], key("Other facts to know.")]
     points: Annotated[list[PointPart], key("Predictions, by ascending nodes.")]
 
 
 class MissingPart(Part):
-    """What cannot be predicted from this run."""
+    """Problem that cannot be predicted from this run."""
 
     check: Annotated[str, key("The check.")]
     environment: Annotated[str, key("The environment; empty: any.")]
     what: Annotated[str, key("The problem.")]
-    why: Annotated[str, key("What is missing or does not fit.")]
-    add: Annotated[str, key("What to add to the campaign.")]
+    why: Annotated[str, key("Reason: what is missing or does not fit.")]
+    add: Annotated[str, key("Additions to the campaign.")]
 
 
 class PredictionForm(Form, kw_only=True):
@@ -162,9 +162,9 @@ class PredictionForm(Form, kw_only=True):
     nodes: Annotated[list[int], key("Node counts that were asked for.")]
     left_out: Annotated[list[int], key("Node counts that the law excludes.")]
     held_out: Annotated[int, key("Measured points that were left out and predicted.")]
-    inside: Annotated[int, key("How many of them lie in their 95 % intervals.")]
+    inside: Annotated[int, key("Number of them in their 95 % intervals.")]
     subjects: Annotated[list[SubjectPart], key("Predictions.")]
-    missing: Annotated[list[MissingPart], key("What could not be predicted, and what to add.")]
+    missing: Annotated[list[MissingPart], key("Problems not predicted, and what to add.")]
     pictures: Annotated[list[str], key("Pictures that were written.")]
 
 
@@ -186,13 +186,13 @@ class PredictionOutcome:
 
     @property
     def held_out(self) -> list[MeasuredPart]:
-        """What was measured, left out and predicted."""
+        """Times that were measured, left out and predicted."""
         points = (one for item in self.predicted for one in item.part.points)
         return [one.measured for one in points if one.measured and one.measured.left_out]
 
     @property
     def inside(self) -> int:
-        """How many of these are within their intervals."""
+        """Number of these that are within their intervals."""
         return sum(one.inside for one in self.held_out)
 
 

@@ -15,7 +15,7 @@ _Panel = tuple[str, list[Predicted]]
 
 
 def prediction_picture(analysis: Analysis, outcome: PredictionOutcome) -> Picture | None:
-    """One panel for each check and problem, with a line for each environment."""
+    """Picture of one panel for each check and problem, with a line for each environment."""
     groups: dict[tuple[str, str, str], list[Predicted]] = {}
     for item in outcome.predicted:
         key = item.part.check, item.part.title, scaling_words(item.part.scaling)

@@ -99,7 +99,7 @@ def predict(
 
 @dataclass(eq=False)
 class _Environment:
-    """What is asked of one environment; `found` takes what there is."""
+    """Request for one environment; `found` takes what there is."""
 
     analysis: Analysis
     environment: str

@@ -66,7 +66,7 @@ def prediction_result(
 
 
 def _groups(subjects: Sequence[SubjectPart]) -> list[list[SubjectPart]]:
-    """What a table shows together: a subject, or all collective operations of an environment."""
+    """Groups that a table shows: a subject, or all collective operations of an environment."""
     found: dict[tuple[str, ...], list[SubjectPart]] = {}
     for one in subjects:
         alone = () if one.check == COLLECTIVES else (one.scaling, one.title)
@@ -125,7 +125,7 @@ def _rests_on(subject: SubjectPart) -> str:
 
 
 def _problem(one: PointPart) -> str:
-    """What runs on a node count, and what was measured there."""
+    """Problem that runs on a node count, and what was measured there."""
     text = f"{count_text(one.nodes, 'node')}, {count_text(one.ranks, 'rank')}: {one.problem}"
     if one.measured is None:
         return text

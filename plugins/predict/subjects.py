@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is predicted: a problem of one size, or of one size a rank, over the measured node counts.
+"""Predicted subjects: a problem of one size, or of one size a rank, over the measured node counts.
 
 Only launches on full nodes of one layout belong together, and none whose ranks shared cores.
 """
@@ -38,7 +38,7 @@ _Run = tuple[PlannedCase, Measured]
 
 
 def not_learnt_from(shared: Mapping[int, bool], left_out: Collection[int]) -> list[str]:
-    """Which measured node counts no law rests on, and why; `shared` says of each whether its ranks
+    """Measured node counts that no law rests on, and why; `shared` says of each whether its ranks
     shared cores."""
     crowded = [str(nodes) for nodes in sorted(shared) if shared[nodes]]
     hidden = [str(nodes) for nodes in sorted(shared) if nodes in left_out and not shared[nodes]]
@@ -66,7 +66,7 @@ def _measured(problem: Problem, time: Row, communication: Row | None = None) -> 
 
 
 def _by_nodes(runs: Sequence[_Run], first: Measured | None = None) -> tuple[Measured, ...]:
-    """One for each number of nodes: of HPL's grids the one nearest to a square."""
+    """Measurement for each number of nodes: of HPL's grids the one nearest to a square."""
 
     def order(run: _Run) -> tuple[int, float]:
         params = run[0].params

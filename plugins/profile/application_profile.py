@@ -111,7 +111,7 @@ class ProfiledCall(Part, kw_only=True):
 class ApplicationProfile(Form, kw_only=True):
     """The MPI profile of one launch of an application."""
 
-    source: Annotated[Literal["assay", "mpiP"], key("What made the profile.")]
+    source: Annotated[Literal["assay", "mpiP"], key("Program that made the profile.")]
     command: Annotated[list[str], key("The command that was profiled, word by word.")]
     library: Annotated[str, key("Version text of the MPI library; empty if it is unknown.")] = ""
     environment: Annotated[
@@ -121,7 +121,7 @@ class ApplicationProfile(Form, kw_only=True):
     nodes: Annotated[int, key("Nodes that they ran on.")]
     ranks_per_node: Annotated[int, key("Ranks of the node that has most.")]
     complete: Annotated[
-        bool, key("Whether every rank reached MPI_Finalize; else the profile ends before.")
+        bool, key("True if every rank reached MPI_Finalize; else the profile ends before.")
     ] = True
     wall_s: Annotated[
         float | None, key("Time of the launcher's run, s; null if it was not measured.")
@@ -135,14 +135,14 @@ class ApplicationProfile(Form, kw_only=True):
     clock_error_s: Annotated[
         float, key("Uncertainty of clocks of two nodes, s; shorter waits between nodes count as 0.")
     ] = 0.0
-    notes: Annotated[list[str], key("What the profile cannot say, a sentence each.")] = (
+    notes: Annotated[list[str], key("Facts that the profile cannot say, a sentence each.")] = (
         msgspec.field(default_factory=list)
     )
     calls: Annotated[list[ProfiledCall], key("The histogram, by call, shape and size.")]
 
     @property
     def threads(self) -> bool:
-        """Whether several threads of a rank were in MPI at once: their times add up."""
+        """True if several threads of a rank were in MPI at once: their times add up."""
         return self.mpi_s.greatest > MOST_IN_MPI * self.elapsed_s.greatest
 
 

@@ -90,7 +90,7 @@ def read_recordings(folder: Path) -> list[Recording]:
 def profile_of(
     recordings: Sequence[Recording], command: Sequence[str], wall_s: float | None
 ) -> ApplicationProfile:
-    """One profile of the recordings of all ranks."""
+    """Profile of the recordings of all ranks."""
     first = recordings[0]
     level = max(one.level for one in recordings)
     while len(calls := _merged(recordings, level)) > MOST_ENTRIES and level < 4:

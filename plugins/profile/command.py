@@ -124,7 +124,7 @@ def _folder(parent: Path, keep: bool) -> Iterator[Path]:
 
 
 def _summary(profile: ApplicationProfile, output: Path | None) -> Iterator[str]:
-    """What a profile says, in a few lines."""
+    """Summary of a profile, in a few lines."""
     whole = profile.elapsed_s.mean
     inside = percent(profile.mpi_s.mean / whole if whole else 0.0)
     ranks, nodes = count_text(profile.ranks, "rank"), count_text(profile.nodes, "node")

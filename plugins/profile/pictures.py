@@ -70,7 +70,7 @@ def case_profiles(analysis: Analysis) -> tuple[CaseProfile, ...]:
 
 @dataclass(frozen=True)
 class CallTotals:
-    """One call of one case. Counts and bytes are means over ranks and launches.
+    """Totals of one call of one case. Counts and bytes are means over ranks and launches.
 
     `seconds`: mean over the ranks for each launch, shape (launches,). `greatest_s`: the longest
     single call of all. `sizes`: messages by their class (the least power of two that holds them),

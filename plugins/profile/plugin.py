@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an application asks of MPI."""
+"""Profile of what an application asks of MPI."""
 
 from records.plugins import Command, Plugin
 

@@ -86,13 +86,13 @@ def mpi_libraries(program: Path) -> set[str]:
 
 
 def _is_script(path: Path) -> bool:
-    """Whether it is a script, or an interpreter: what it starts is not known."""
+    """True if it is a script, or an interpreter: what it starts is not known."""
     with path.open("rb") as file:
         return file.read(2) == b"#!" or bool(_INTERPRETERS.match(path.name))
 
 
 def has_profile(path: Path) -> bool:
-    """Whether the profile is linked into a program."""
+    """True if the profile is linked into a program."""
     return _holds(path, b"ASSAY_PROFILE_FOLDER")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes out to ReFrame's users: a run as its report (data version 4.2) and performance logs,
+"""Export to ReFrame's users: a run as its report (data version 4.2) and performance logs,
 and the references that a history supports, as a test takes them.
 
 Dashboards that read ReFrame's files show Assay's launches by these: a record is a test case, an

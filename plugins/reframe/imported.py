@@ -38,7 +38,7 @@ _STATUS = {"pass": "ok", "xfail": "ok", "xpass": "ok", "skip": "skipped"}
 
 
 class ImportedCase(NamedTuple):
-    """What is launched: `test` is its name with parameters, `unique` also tells its repeats
+    """Case that is launched: `test` is its name with parameters, `unique` also tells its repeats
     apart."""
 
     system: str

@@ -33,7 +33,7 @@ _SLACK_S = 2.0
 
 
 class _Night:
-    """What an import adds to one night: values by the ids of their series."""
+    """Additions of an import to one night: values by the ids of their series."""
 
     def __init__(self, number: int, *, new: bool) -> None:
         self.number, self.new = number, new
@@ -144,7 +144,7 @@ class Importer:
             self._flush()
 
     def _is_known(self, key: int, launch: ImportedLaunch) -> bool:
-        """Whether the launch is there with another time: only the session tells that of either."""
+        """True if the launch is there with another time: only the session tells that of either."""
         if launch.since is None:
             spans = self._vague.get(key, ())
             return any(low - _SLACK_S <= launch.at <= high + _SLACK_S for low, high in spans)

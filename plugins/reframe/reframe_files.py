@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ReFrame leaves behind, told apart by what is in it: performance logs, run reports (data
-versions 3.0 to 4.2), and the database of results (schema 1.0)."""
+"""Files that ReFrame leaves behind, told apart by what is in them: performance logs, run reports
+(data versions 3.0 to 4.2), and the database of results (schema 1.0)."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def surroundings_of(site: Site) -> Surroundings:
 
 
 class SuiteTest:
-    """One entry: the check of the test, its cases, and what of it cannot run; `checks` are those
-    that its campaign has without it."""
+    """Entry of a campaign: the check of the test, its cases, and what of it cannot run; `checks`
+    are those that its campaign has without it."""
 
     def __init__(self, campaign: Campaign, entry: ReframeEntry, site: Site, checks: Checks) -> None:
         self.entry, self.asked, self.site = entry, entry.reframe, site
@@ -137,7 +137,7 @@ class SuiteTest:
         digest: str,
         notes: list[str],
     ) -> ReframeTest:
-        """What a plan keeps of the test."""
+        """Part of the test that a plan keeps."""
         suite, commit = _suite_of(self.file)
         return ReframeTest(
             file=str(self.file),
@@ -158,7 +158,7 @@ class SuiteTest:
         )
 
     def _variants(self, cls: ListedClass) -> list[ListedVariant]:
-        """Those with the parameters asked for."""
+        """Variants with the parameters asked for."""
         known = {one.name: one.values for one in cls.parameters}
         wanted = {k: v if isinstance(v, list) else [v] for k, v in self.asked.params.items()}
         for name, values in wanted.items():
@@ -184,7 +184,7 @@ class SuiteTest:
         return found
 
     def _environments(self, names: Collection[str], variant: ListedVariant) -> list[str]:
-        """Those of our environments that the class takes, and that start its ranks."""
+        """Names of our environments that the class takes, and that start its ranks."""
         found = []
         for name in names:
             described = self.site.description.environments.get(name)

@@ -75,7 +75,7 @@ def _total(form: SuiteForm) -> str:
 
 
 def _surroundings(arguments: argparse.Namespace) -> Surroundings:
-    """What the files of a suite find: the site's system, its variables and the caller's."""
+    """Surroundings of the files of a suite: the site's system, its variables and the caller's."""
     around = Surroundings()
     if arguments.site is not None:
         around = surroundings_of(site_to_plan_for(arguments.site)[0])
@@ -89,7 +89,7 @@ def _surroundings(arguments: argparse.Namespace) -> Surroundings:
 
 
 def _verdict(cls: ListedClass, here: ClassHere, site: str | None) -> tuple[Styled, ...]:
-    """Whether a class can run on the site; without one what its variants ask for."""
+    """Tell if a class can run on the site; without one what its variants ask for."""
     if site is None:
         made = [variant for variant in cls.variants if not variant.refused]
         if not made:

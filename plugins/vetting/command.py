@@ -160,7 +160,7 @@ def _vet_local(
 
 
 def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = False) -> Vetting:
-    """What `work` gives in a process of its own, which dies with this one; suspect with the reason
+    """Result of `work` in a process of its own, which dies with this one; suspect with the reason
     where it does not end in time, as on a file system that hangs, or fails."""
     (reading, writing), parent = os.pipe(), os.getpid()
     child = os.fork()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a vetting says: each figure against the level of the good nodes and of the node itself."""
+"""Judge a vetting: each figure against the level of the good nodes and of the node itself."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def oddities(facts: NodeFacts, node: str, reference: KindReference | None) -> It
 
 
 def _is_less(fact: str, here: str, usual: str) -> bool:
-    """Whether the node lacks something that its peers have."""
+    """True if the node lacks something that its peers have."""
     if not fact.startswith(_LOST) or (fact.startswith("nics.") and not fact.endswith(_LOST_OF_NIC)):
         return False
     numbers = [text.partition(" ")[0] for text in (here, usual)]

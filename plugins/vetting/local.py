@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One vetting of the node that this process runs on, within a budget of time."""
+"""Vetting of the node that this process runs on, within a budget of time."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ _CLOCKS_AGREE = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class VetRequest:
-    """What is looked at, in which time, and where records are, if this is to `keep` its own;
-    `neighbours` listen on `port`, the last one for the second look."""
+    """Request for a vetting: what is looked at, in which time, and where records are, if this is
+    to `keep` its own; `neighbours` listen on `port`, the last one for the second look."""
 
     folder: VetFolder
     steps: Sequence[Step] = (*SECONDS,)
@@ -70,7 +70,7 @@ class VetRequest:
 
 
 def node_name() -> str:
-    """What Slurm calls this node, else its short host name."""
+    """Slurm's name of this node, else its short host name."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
 
 
@@ -235,7 +235,7 @@ def _figure_text(figure: Figure) -> str:
 
 
 def reasons(vetting: Vetting) -> list[str]:
-    """What makes a vetting what it is, the worst first."""
+    """Reasons for the word of a vetting, the worst first."""
     ordered = sorted(vetting.figures, key=lambda one: -(one.loss or 0.0))
     figures = [(f.word, _figure_text(f)) for f in ordered if f.level]
     found = [*((odd.word, odd.text) for odd in vetting.oddities), *figures]
@@ -243,7 +243,7 @@ def reasons(vetting: Vetting) -> list[str]:
 
 
 def summary(vetting: Vetting, *, has_reference: bool) -> str:
-    """The one line of a vetting: word, reason, what to do."""
+    """Line that sums up a vetting: word, reason, what to do."""
     begin = f"{vetting.node} is {vetting.word}: "
     if vetting.word == "unfit":
         todo = "take it out of service (--drain by the site's policy)"

@@ -75,7 +75,7 @@ def build_program(*, current: bool = True) -> Path:
 
 
 def look_at_facts(limit_s: float | None = None) -> NodeFacts:
-    """What the node says of itself. Raises StepError where it does not say it in time."""
+    """Facts that the node says of itself. Raises StepError where it does not say it in time."""
     try:
         told = run_command(["sh", str(_FACTS_SCRIPT), "-"], os.environ, limit_s=limit_s)
         return node_facts(told.stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether nodes are fit."""
+"""Tell if nodes are fit."""
 
 from records.plugins import Command, Plugin
 

@@ -38,17 +38,17 @@ STREAM_BYTES = 2**25
 class Figure(Part, kw_only=True):
     """A measured value and what the reference says of it."""
 
-    metric: Annotated[str, key("What was measured.")]
+    metric: Annotated[str, key("Metric that was measured.")]
     value: Annotated[float, key("The value, SI.")]
     unit: Annotated[str, key("Its unit.")]
     others: Annotated[float, key("Greatest share of a processor that others had.")] = 0.0
-    word: Annotated[Word, key("What it says of the node.")] = "suspect"
+    word: Annotated[Word, key("Verdict on the node.")] = "suspect"
     level: Annotated[float | None, key("Level of the good nodes of the kind, SI.")] = None
     bound: Annotated[float | None, key("A value beyond this is unfit, SI.")] = None
-    loss: Annotated[float | None, key("How much worse than the level; a fraction.")] = None
+    loss: Annotated[float | None, key("Loss against the level; a fraction.")] = None
     chance_if_fit: Annotated[float | None, key("Chance of this or worse on a fit node.")] = None
     chance_if_unfit: Annotated[float | None, key("Chance of this or better 10 % down.")] = None
-    compared_with: Annotated[str, key("What it is compared with.")] = ""
+    compared_with: Annotated[str, key("Reference that it is compared with.")] = ""
     first: Annotated[float | None, key("The first look's value, where there were two.")] = None
 
 
@@ -56,11 +56,11 @@ class Oddity(Part, kw_only=True):
     """A fact in which the node differs from its peers, or from itself before."""
 
     text: Annotated[str, key("The fact, what it is here and what it is elsewhere.")]
-    word: Annotated[Word, key("What it says of the node.")]
+    word: Annotated[Word, key("Verdict on the node.")]
 
 
 class Vetting(Form, kw_only=True):
-    """One vetting of one node."""
+    """Vetting of one node."""
 
     id: Annotated[str, key("Name of the record.")]
     node: Annotated[str, key("The node.")]
@@ -70,10 +70,10 @@ class Vetting(Form, kw_only=True):
     line: Annotated[str, key("The reason and what to do, in one line.")] = ""
     took_s: Annotated[float, key("Wall time, s.")] = 0.0
     neighbour: Annotated[str, key("Other ends of the link, with commas.")] = ""
-    figures: Annotated[list[Figure], key("What was measured.")] = field(default_factory=list)
+    figures: Annotated[list[Figure], key("Measured values.")] = field(default_factory=list)
     oddities: Annotated[list[Oddity], key("Facts that differ.")] = field(default_factory=list)
-    troubles: Annotated[list[str], key("What could not be done.")] = field(default_factory=list)
-    facts: Annotated[NodeFacts, key("What the node says of itself.")] = NodeFacts()
+    troubles: Annotated[list[str], key("Steps that it could not do.")] = field(default_factory=list)
+    facts: Annotated[NodeFacts, key("Facts that the node says of itself.")] = NodeFacts()
 
 
 #: A record from its bytes or text. Raises MsgspecError.
@@ -95,14 +95,14 @@ class Level(Part, kw_only=True):
 
 
 class KindReference(Part, kw_only=True):
-    """What nodes of one kind are like."""
+    """Levels and facts of nodes of one kind."""
 
     levels: Annotated[dict[str, Level], key("By metric.")] = field(default_factory=dict)
     facts: Annotated[ByValue, key("Fact, its value, nodes with it.")] = field(default_factory=dict)
 
 
 class Reference(Form, kw_only=True):
-    """What vettings are judged by; made from the history of vettings."""
+    """Reference that vettings are judged by; made from the history of vettings."""
 
     made_at: Annotated[str, key("When it was made, UTC.")]
     kinds: Annotated[dict[str, KindReference], key("By kind.")] = field(default_factory=dict)

@@ -55,13 +55,13 @@ class Standing(Part):
 
     environment: Annotated[str, key("The environment.")]
     place: Annotated[tuple[int, int], key("Best and worst place within the bounds; 1 is first.")]
-    cost: Annotated[float, key("What the workload costs, over what it costs in the reference.")]
+    cost: Annotated[float, key("Cost of the workload, over what it costs in the reference.")]
     bounds: Annotated[Ends | None, key("Joint bounds of that ratio over all questions; or null.")]
     interval: Annotated[Ends | None, key("Interval of that ratio alone; null for the reference.")]
     level: Annotated[float | None, key("Level of the interval.")]
     failed: Annotated[int, key("Failed launches.")]
     launched: Annotated[int, key("Launches.")]
-    unreliable: Annotated[bool, key("Whether it ranks behind another because it fails more often.")]
+    unreliable: Annotated[bool, key("True if it ranks behind another because it fails more often.")]
 
     @property
     def best(self) -> int:

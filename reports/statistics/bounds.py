@@ -43,7 +43,7 @@ class Bounds(Part, rename={"centre": "median", "method": "bound"}):
     low: Annotated[float | None, key("Lower bound; null: n is too small for any.")]
     high: Annotated[float | None, key("Upper bound.")]
     level: Annotated[float, key("The level of each bound, one-sided.")]
-    method: Annotated[str, key("How they were made.")]
+    method: Annotated[str, key("Method that made them.")]
 
 
 def median_bounds(values: Sequence[float], confidence: float, least_n: int = 2) -> Bounds:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `assay export` prints for monitoring: gauges of a run, and runs and histories as points.
+"""Output of `assay export` for monitoring: gauges of a run, and runs and histories as points.
 
 Gauges go out as OpenMetrics (`reports/render/metrics.py`), points with their times as InfluxDB's
 line protocol [https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/]:
@@ -88,7 +88,10 @@ def run_samples(analysis: Analysis, *, every: bool = False) -> Iterator[Sample]:
 
 
 def run_points(analysis: Analysis, *, every: bool = False) -> Iterator[Point]:
-    """The same medians with the run's time. Raises AssayError where its provenance has none."""
+    """Points of the same medians, with the run's time.
+
+    Raises AssayError where its provenance has none.
+    """
     run, whose = analysis.run, _whose(analysis.run.plan)
     if not run.provenance.started_at:
         raise AssayError(

@@ -37,7 +37,7 @@ NO_MIX = "hands in one job after the other; a mix says limits: {jobs_at_once: N}
 
 @dataclass(frozen=True)
 class MixJob:
-    """One job of the mix that begins with block `mix`: `during` is when it was handed in and ended,
+    """Job of the mix that begins with block `mix`: `during` is when it was handed in and ended,
     in seconds since 1970; `rate` is its deciding metric in `unit`, of a time the inverse; None for
     a job that is not valid."""
 
@@ -59,7 +59,7 @@ class MixKind:
 
     @cached_property
     def rates(self) -> list[float]:
-        """Those of the valid jobs, ascending."""
+        """Rates of the valid jobs, ascending."""
         return sorted(job.rate for job in self.jobs if job.rate is not None)
 
     @property

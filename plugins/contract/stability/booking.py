@@ -97,7 +97,7 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """Whether it had not ended at the last look."""
+        """True if it had not ended at the last look."""
         return any(spell.lasts for spell in self.spells)
 
     @property
@@ -126,7 +126,7 @@ class Booked:
     notes: Sequence[str]
 
     def is_long(self, look: int) -> bool:
-        """Whether the time before the look at this place was not watched."""
+        """True if the time before the look at this place was not watched."""
         passed = self.times[look] - self.times[look - 1] if look else 0.0
         return passed > UNSEEN_INTERVALS * self.every
 
@@ -264,7 +264,7 @@ class _Window:
         return self.found.times[self.later]
 
     def inside(self, wall: float | None) -> float | None:
-        """What a witness says, on the ledger's own clock; None outside of the window."""
+        """Time that a witness says, on the ledger's own clock; None outside of the window."""
         if wall is None or self.earlier == self.later:
             return None
         own = self.found.own(wall, self.later)

@@ -59,7 +59,7 @@ def book(folder: WatchFolder, watch: WatchTerms, *, once: bool) -> None:
 
 
 def _declared(folder: WatchFolder, arguments: argparse.Namespace) -> WatchTerms:
-    """What is watched: as the ledger says, or by the options for a new one.
+    """Terms of the watch: as the ledger says, or by the options for a new one.
 
     Raises AssayError for options that the ledger contradicts.
     """
@@ -85,7 +85,7 @@ def _declared(folder: WatchFolder, arguments: argparse.Namespace) -> WatchTerms:
 
 
 def _looking(name: str, watch: WatchTerms) -> Looking | str:
-    """What looks at the site; the reason why its controller cannot be reached at all."""
+    """`Looking` of the site; the reason why its controller cannot be reached at all."""
     try:
         return Looking(load_site(name), watch)
     except ClusterDownError:

@@ -53,11 +53,11 @@ class JudgedPromise(Part, kw_only=True):
     name: Annotated[str, key("availability, MTBI or job MTTI.")]
     promised: Annotated[float, key("The promise: a share, or s.")]
     least: Annotated[
-        float | None, key("What was seen if all that is not known counts; null: no failure.")
+        float | None, key("Value seen if all that is not known counts; null: no failure.")
     ]
-    most: Annotated[float | None, key("What was seen if none of it counts; null: no failure.")]
+    most: Annotated[float | None, key("Value seen if none of it counts; null: no failure.")]
     verdict: Annotated[str, key("PASS, FAIL or INCONCLUSIVE.")]
-    why: Annotated[str, key("What leaves it open.")] = ""
+    why: Annotated[str, key("Reason that leaves it open.")] = ""
     failures: Annotated[list[int], key("Least and most failures that count.")]
     bounds: Annotated[
         list[float | None], key("Lower and upper bound of the mean, each 90 %, of one side.")
@@ -72,7 +72,7 @@ class JudgedPromise(Part, kw_only=True):
 
 @dataclass(frozen=True)
 class Figures:
-    """What was booked in numbers, in seconds of contract time."""
+    """Figures of what was booked, in seconds of contract time."""
 
     found: Booked
 
@@ -84,12 +84,12 @@ class Figures:
 
     @property
     def period_s(self) -> float:
-        """How much of the phase is booked."""
+        """Time of the phase that is booked."""
         return (self.end - self.found.times[0]) * self.found.watch.scale
 
     @property
     def finished(self) -> bool:
-        """Whether all of it is booked."""
+        """True if all of it is booked."""
         return self.period_s >= self.found.watch.length_s * (1 - 1e-9)
 
     @cached_property

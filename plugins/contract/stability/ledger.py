@@ -35,7 +35,7 @@ Out = Literal["", "down", "drained", "maintenance"]
 
 
 class WatchTerms(Part, kw_only=True, omit_defaults=True, tag_field="what", tag="watch"):
-    """What is watched and what is promised: the first line."""
+    """Terms of a watch: what is watched and what is promised; the first line."""
 
     chain: Annotated[str, key("The SHA-256 of the line before.")] = ""
     at: Annotated[float, key("When it was written.")]
@@ -79,7 +79,7 @@ class NodeEvent(Part, omit_defaults=True):
     node: Annotated[str, key("The node; empty: the controller.")]
     begin: Annotated[float, key("When it began.")]
     end: Annotated[float | None, key("When it ended; null: it lasts.")]
-    out: Annotated[Out, key("How jobs were kept off it.")]
+    out: Annotated[Out, key("Way in which jobs were kept off it.")]
     reason: Annotated[str, key("Slurm's reason.")] = ""
 
 
@@ -91,20 +91,20 @@ class BookedJob(Part, omit_defaults=True):
     end: Annotated[float, key("When it ended.")]
     nodes: Annotated[list[str], key("Its nodes.")]
     state: Annotated[str, key("NODE_FAIL, FAILED, CANCELLED, …")]
-    probe: Annotated[bool, key("Whether it is a probe job of the watch.")] = False
+    probe: Annotated[bool, key("True if it is a probe job of the watch.")] = False
 
 
 class ClusterLook(Part, kw_only=True, omit_defaults=True, tag_field="what", tag="look"):
-    """One look."""
+    """Look at the cluster."""
 
     chain: Annotated[str, key("The SHA-256 of the line before.")] = ""
     at: Annotated[float, key("The time by a clock that can be set.")]
     steady: Annotated[float, key("Seconds since the host started, by a clock that cannot be set.")]
-    boot: Annotated[str, key("What tells this start of this host from all others.")]
+    boot: Annotated[str, key("Name that tells this start of this host from all others.")]
     host: Annotated[str, key("Where the booker ran.")]
     fault: Annotated[str, key("Why the controller did not answer; empty: it did.")] = ""
     started: Annotated[float | None, key("When the controller started.")] = None
-    accounting: Annotated[bool, key("Whether accounting covers the time since the last look.")] = (
+    accounting: Annotated[bool, key("True if accounting covers the time since the last look.")] = (
         False
     )
     nodes: Annotated[dict[str, NodeState], key("Nodes that changed.")] = _DICT
@@ -114,7 +114,7 @@ class ClusterLook(Part, kw_only=True, omit_defaults=True, tag_field="what", tag=
     jobs: Annotated[list[BookedJob], key("Jobs that ended by a failure since.")] = _LIST
     probe: Annotated[str, key("The probe job that has not ended.")] = ""
     probed: Annotated[int, key("Probe jobs that have ended since the last look.")] = 0
-    unseen: Annotated[list[str], key("What this user cannot see, if no look said it before.")] = (
+    unseen: Annotated[list[str], key("Data hidden from this user, if no look said it before.")] = (
         _LIST
     )
 
@@ -171,7 +171,7 @@ class WatchFolder:
 
 
 def watch_of(entries: Sequence[Entry], folder: Path) -> WatchTerms:
-    """What is watched. Raises AssayError for an empty ledger."""
+    """Terms of the watch. Raises AssayError for an empty ledger."""
     if not entries or not isinstance(entries[0], WatchTerms):
         raise AssayError(
             f"{folder}: no look was booked; begin with: assay contract watch --site SITE --once"

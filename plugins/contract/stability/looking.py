@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One look at a cluster, as an ordinary user: controller, nodes, partitions, accounting, file
+"""Look at a cluster, as an ordinary user: controller, nodes, partitions, accounting, file
 systems, and a probe job."""
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _RUNS = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STAGE_
 
 @dataclass
 class Known:
-    """What the ledger says so far that a look needs: it tells only what has changed."""
+    """Facts from the ledger so far that a look needs: it tells only what has changed."""
 
     nodes: dict[str, NodeState] = field(default_factory=dict)
     partitions: dict[str, PartitionState] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Known:
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> Known:
-        """What these lines say."""
+        """Facts that these lines say."""
         known = cls()
         for look in entries:
             if isinstance(look, ClusterLook):
@@ -98,8 +98,9 @@ class Looking:
         self.site, self._watch = site, watch
 
     def look(self, known: Known) -> ClusterLook:
-        """One look, and a new probe job where the last one has ended. Raises InfrastructureError
-        where Slurm's commands are not there, AssayError where this user sees no node."""
+        """Look once, and start a new probe job where the last one has ended. Raises
+        InfrastructureError where Slurm's commands are not there, AssayError where this user sees
+        no node."""
         found = unreached("")
         found.file_systems = dict(self._file_systems())
         texts = list[str]()
@@ -286,7 +287,7 @@ def _event(row: Sequence[str]) -> NodeEvent | None:
 
 
 def _private(config: str) -> Iterator[str]:
-    """What Slurm hides from ordinary users."""
+    """Data that Slurm hides from ordinary users."""
     hidden = setting(config, "PrivateData") or "none"
     for word, what in (
         ("jobs", "jobs of others (PrivateData=jobs): the job MTTI is of this user's jobs"),

@@ -23,14 +23,14 @@ class OutagePart(Part):
     """An outage."""
 
     id: Annotated[str, key("Its name, for --class.")]
-    kind: Annotated[str, key("What was without service.")]
+    kind: Annotated[str, key("Kind of what was without service.")]
     thing: Annotated[str, key("Nodes, partition, folder or job.")]
     word: Annotated[Class, key("Who answers for it.")]
     wall: Annotated[float, key("When it began by the clock of its time, seconds since 1970.")]
-    length_s: Annotated[float, key("How long until the last of it served, contract time.")]
+    length_s: Annotated[float, key("Time until the last of it served, contract time.")]
     node_hours: Annotated[float, key("Node hours without service, contract time.")]
-    lasts: Annotated[bool, key("Whether it had not ended at the last look.")]
-    reason: Annotated[str, key("What Slurm or the system said.")]
+    lasts: Annotated[bool, key("True if it had not ended at the last look.")]
+    reason: Annotated[str, key("Reason that Slurm or the system said.")]
     said: Annotated[list[Classed], key("All classes that it was given, the last one counts.")]
 
 
@@ -39,7 +39,7 @@ class StabilityForm(Form, kw_only=True):
 
     site: Annotated[str, key("The site.")]
     answer: Annotated[AnswerPart, key("The answer.")]
-    period_s: Annotated[float, key("What is booked of the phase, contract time.")]
+    period_s: Annotated[float, key("Time of the phase that is booked, contract time.")]
     length_s: Annotated[float, key("Length of the phase, contract time.")]
     scale: Annotated[float, key("Contract time that passes in a second.")]
     looks: Annotated[int, key("Looks.")]
@@ -57,7 +57,7 @@ class StabilityForm(Form, kw_only=True):
     mtti_s: Annotated[float | None, key("Mean time between them; null: none.")]
     mtti_low_s: Annotated[float, key("Its lower bound at 90 %.")]
     probes: Annotated[int, key("Probe jobs that have ended.")]
-    probes_failed: Annotated[int, key("Those that did not end right.")]
+    probes_failed: Annotated[int, key("Probe jobs that did not end right.")]
     unseen_s: Annotated[float, key("Unwatched time, contract time.")]
     criteria: Annotated[list[JudgedPromise], key("The promises judged.")]
     outages: Annotated[list[OutagePart], key("The outages, by their begin.")]
@@ -65,7 +65,7 @@ class StabilityForm(Form, kw_only=True):
 
 
 def before_the_test(watch: WatchTerms) -> list[str]:
-    """What the phase can and cannot show, said before it begins."""
+    """Sentences on what the phase can and cannot show, said before it begins."""
     means = [(name, at) for name, at in (("", watch.mtbi_s), ("job MTTI: ", watch.mtti_s)) if at]
     return [name + Demonstration.of(watch.length_s, at).sentence for name, at in means]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One class for each launch of a test of a ReFrame suite, derived from the suite's own.
+"""Class for each launch of a test of a ReFrame suite, derived from the suite's own.
 
 It pins environment, layout, time limit and proof; all else is the test's: what it runs, what is
 right, what it measures.
@@ -102,7 +102,7 @@ def maker_of(
 
 
 def _reporting(cls: Any, variant: int, index: int) -> Callable[..., Any]:
-    """What makes a test of a class and says why, where that fails or the test skips itself."""
+    """Maker of a test of a class that says why, where that fails or the test skips itself."""
 
     def make(variant_num: int = 0, **options: Any) -> Any:  # noqa: ARG001  the plan says which
         try:

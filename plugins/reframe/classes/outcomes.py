@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch of a test of a ReFrame suite comes to, by where ReFrame ended it.
+"""Outcome of a launch of a test of a ReFrame suite, by where ReFrame ended it.
 
 sanity → wrong, job → failed, a missed reference → ok with a flag, an expected failure → ok with a
 flag. A planned figure that is not there, or is no number, makes the launch wrong.

@@ -64,8 +64,8 @@ class ListedFixture(Part):
 
     name: Annotated[str, key("Attribute by which the class sees it; of its own ones OUTER.INNER.")]
     test_class: Annotated[str, key("Its class.")]
-    kind: Annotated[str, key("What it does: compile and run, run or compile.")]
-    scope: Annotated[str, key("What shares it: session, partition, environment or test.")]
+    kind: Annotated[str, key("Actions: compile and run, run or compile.")]
+    scope: Annotated[str, key("Scope that shares it: session, partition, environment or test.")]
 
 
 class ListedParameter(Part):
@@ -80,7 +80,7 @@ class ListedVariable(Part):
 
     name: Annotated[str, key("Its name.")]
     value: Annotated[Any, key("Its default.")]
-    required: Annotated[bool, key("Whether it has none, so that it must be set.")]
+    required: Annotated[bool, key("True if it has none, so that it must be set.")]
 
 
 class ListedVariant(Part):
@@ -91,7 +91,7 @@ class ListedVariant(Part):
     parameters: Annotated[dict[str, Any], key("Its values, and its fixtures' as FIXTURE.NAME.")]
     valid_systems: Annotated[list[str] | None, key("As the class says; null: it does not.")] = None
     valid_prog_environs: Annotated[list[str] | None, key("As the class says; null: no.")] = None
-    elsewhere: Annotated[bool, key("Whether it asks for another system.")] = False
+    elsewhere: Annotated[bool, key("True if it asks for another system.")] = False
     environments: Annotated[list[str], key("The site's environments that it accepts.")] = []
     num_tasks: Annotated[int | None, key("Ranks; 0: as many as the site allows.")] = None
     num_tasks_per_node: Annotated[int | None, key("Ranks on each node; null: not said.")] = None
@@ -107,7 +107,7 @@ class ListedClass(Part):
     """A test class that the file registers with `simple_test`."""
 
     name: Annotated[str, key("Its name.")]
-    kind: Annotated[str, key("What it does: compile and run, run or compile.")]
+    kind: Annotated[str, key("Actions: compile and run, run or compile.")]
     doc: Annotated[str, key("Its `descr` or documentation, the first paragraph.")]
     tags: Annotated[list[str], key("Its tags.")]
     parameters: Annotated[list[ListedParameter], key("Its parameters, and its fixtures'.")]
@@ -122,10 +122,10 @@ class Listing(Part):
 
     file: Annotated[str, key("Its path.")]
     refused: Annotated[str, key("Why it cannot be listed, in one line; empty: it is.")] = ""
-    is_test: Annotated[bool, key("Whether ReFrame would take it for a file of tests.")] = True
+    is_test: Annotated[bool, key("True if ReFrame would take it for a file of tests.")] = True
     classes: Annotated[list[ListedClass], key("Its test classes.")] = []
     path: Annotated[list[str], key("Folders of the suite whose modules it did not find.")] = []
-    isolation: Annotated[Literal["namespaces", "none"], key("How it was kept apart.")] = "none"
+    isolation: Annotated[Literal["namespaces", "none"], key("Method that kept it apart.")] = "none"
     seconds: Annotated[float, key("Time that listing took.")] = 0.0
 
 

@@ -10,7 +10,7 @@ from reports.answers import AnswerPart
 
 
 class UnreadPart(Part):
-    """What could not be read."""
+    """Part that could not be read."""
 
     file: Annotated[str, key("The file.")]
     line: Annotated[int, key("Its line, or a session of a database; 0: the file as a whole.")]
@@ -38,14 +38,14 @@ class SurveySeriesPart(Part):
     test: Annotated[str, key("The test, its parameters and its environment.")]
     metric: Annotated[str, key("The figure.")]
     unit: Annotated[str, key("Its SI unit.")]
-    better: Annotated[Literal["higher", "lower", "unknown"], key("Which direction is better.")]
+    better: Annotated[Literal["higher", "lower", "unknown"], key("Direction that is better.")]
     nights: Annotated[int, key("Nights with a value.")]
     level: Annotated[float | None, key("The level of the last nights.")]
-    noise: Annotated[float | None, key("What nights vary by, a fraction: 1.4826·MAD.")]
-    within: Annotated[float | None, key("What launches vary by, a fraction.")]
+    noise: Annotated[float | None, key("Variation of nights, a fraction: 1.4826·MAD.")]
+    within: Annotated[float | None, key("Variation of launches, a fraction.")]
     reference: Annotated[float | None, key("The newest reference, in `reference_unit`.")]
     reference_unit: Annotated[str, key("The unit as the test writes it.")]
-    allows: Annotated[float | None, key("How much worse than the level the reference allows.")]
+    allows: Annotated[float | None, key("Loss against the level that the reference allows.")]
     supported: Annotated[
         float | None, key("The limit that one launch in 100 misses; none of fewer than 99.")
     ]
@@ -83,7 +83,7 @@ class FailingTestPart(Part):
     site: Annotated[str, key("The system.")]
     test: Annotated[str, key("The test.")]
     launches: Annotated[int, key("Its launches.")]
-    failed: Annotated[int, key("Those that failed, or have a figure that is NaN or infinite.")]
+    failed: Annotated[int, key("Launches that failed, or have a figure that is NaN or infinite.")]
     hidden: Annotated[int, key("Nights on which a retry passed, by the retry index of reports.")]
     nights: Annotated[int, key("Nights with a launch of it.")]
 
@@ -92,7 +92,7 @@ class SurveyForm(Form, kw_only=True):
     """`assay reframe survey`: a history as a whole."""
 
     history: Annotated[str, key("The history.")]
-    imported: Annotated[bool, key("Whether its launches were run by another harness.")]
+    imported: Annotated[bool, key("True if its launches were run by another harness.")]
     nights: Annotated[int, key("Nights of all systems.")]
     answer: Annotated[AnswerPart, key("The answer.")]
     changes: Annotated[list[SurveyChangePart], key("Lasting changes, open regressions first.")]

@@ -38,7 +38,7 @@ class ImportedLaunches:
     failing: list[FailingTestPart]
 
     def without(self, nodes: set[str], at: slice) -> NDArray[np.bool_]:
-        """Which launches of these rows had none of the nodes."""
+        """Mask of the launches of these rows that had none of the nodes."""
         return np.array([nodes.isdisjoint(one) for one in self.sets])[self.sets_of[at]]
 
     def of_series(self) -> Iterator[tuple[int, slice]]:

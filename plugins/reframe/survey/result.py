@@ -146,7 +146,7 @@ def _moved(row: _Row) -> str:
 
 
 def _answer(surveys: Sequence[Survey], changes: Sequence[_Row], nodes: Sequence[_Row]) -> Answer:
-    """What to look at first: how many findings of each kind, and the gravest."""
+    """Answer with what to look at first: how many findings of each kind, and the gravest."""
     still = [row for row in changes if row.what.open]
     counts = [
         (len(still), "series is", "series are", "slower than before"),

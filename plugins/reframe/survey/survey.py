@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a history tells as a whole.
+"""Survey of a history as a whole.
 
 The changes are those of the nightly judgement where it judged the newest night; else those that its
 test of what stays finds in each series. What launches vary by is taken from the last level.
@@ -49,8 +49,8 @@ Advice = Literal["missed", "too tight", "too loose", "no limit", "no reference",
 
 
 class Spread(NamedTuple):
-    """What the nights of a series vary by, and its launches at the present level: 1.4826·MAD over
-    the level; None below three values."""
+    """Variation of the nights of a series, and of its launches at the present level: 1.4826·MAD
+    over the level; None below three values."""
 
     series: int
     noise: float | None
@@ -111,7 +111,7 @@ class Survey:
 
     @cached_property
     def test_names(self) -> dict[str, str]:
-        """The same names by the tests' own, of tests with a figure."""
+        """Names of the cases by the tests' own, of tests with a figure."""
         rows, series = self.tests_of.items(), self.history.series
         return {test: self.names[series[row].case_id] for row, test in rows}
 

@@ -22,8 +22,8 @@ class ChainPart(Part):
     """The records of a run."""
 
     run_id: Annotated[str, key("The run.")]
-    records: Annotated[int, key("How many records.")]
-    without_chain: Annotated[int, key("How many of them carry no chain (schema 1).")]
+    records: Annotated[int, key("Number of records.")]
+    without_chain: Annotated[int, key("Number of them that carry no chain (schema 1).")]
     head: Annotated[str, key("The hash in which all of them end.")]
 
 
@@ -37,7 +37,7 @@ class CriteriaPart(Part):
 class AcceptanceForm(Judgement, kw_only=True):
     """`assay accept`, and acceptance.json: a judgement with all it rests on; this is sealed."""
 
-    kind: Annotated[Literal["assay-acceptance"], key("What this is.")] = "assay-acceptance"
+    kind: Annotated[Literal["assay-acceptance"], key("Kind of the form.")] = "assay-acceptance"
     judged_on: Annotated[str, key("The day.")]
     made_with: Annotated[str, key("The version of the judging.")]
     campaign: Annotated[str, key("The campaign.")]
@@ -57,19 +57,19 @@ class AcceptanceForm(Judgement, kw_only=True):
 class VerifiedPart(Part):
     """Comparison of a verification."""
 
-    what: Annotated[str, key("What it is.")]
-    faults: Annotated[list[str], key("What differs.")]
+    what: Annotated[str, key("Title of the comparison.")]
+    faults: Annotated[list[str], key("Differences.")]
     note: Annotated[str, key("A remark.")]
-    unproven: Annotated[bool, key("Whether it could not be verified.")]
+    unproven: Annotated[bool, key("True if it could not be verified.")]
 
 
 class VerifyForm(Form, kw_only=True):
     """`assay verify`: checksums and verdicts recomputed."""
 
     result: Annotated[str, key("The result in words.")]
-    verified: Annotated[bool, key("Whether all holds, against a seal on paper.")]
+    verified: Annotated[bool, key("True if all holds, against a seal on paper.")]
     run: Annotated[str, key("The run directory.")]
-    checks: Annotated[list[VerifiedPart], key("What was verified.")]
+    checks: Annotated[list[VerifiedPart], key("Comparisons that were made.")]
 
 
 def judged_keys(judgement: Judgement, evidence: CriterionEvidence) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class LaunchesPart(Part):
     wrong: Annotated[int, key("Ran, with a wrong answer or wrong evidence.")]
     lost: Annotated[int, key("A node or the scheduler died.")]
     skipped: Annotated[int, key("Cases that do not fit the site.")]
-    wrong_on_purpose: Annotated[int, key("How many of the wrong ones are so on purpose.")]
+    wrong_on_purpose: Annotated[int, key("Number of the wrong ones that are so on purpose.")]
     not_run: Annotated[int, key("Planned, and without a record.")]
     replaced: Annotated[int, key("Replaced by a later attempt.")]
     oversubscribed: Annotated[int, key("Ok launches whose busy ranks shared cores.")]
@@ -48,7 +48,7 @@ class PairPart(Part):
     bounds: Annotated[Ends | None, key("Joint bounds over all questions; null below six blocks.")]
     p_family: Annotated[float | None, key("p over all questions.")]
     lag_1: Annotated[float, key("Correlation of neighbouring blocks.")]
-    separated: Annotated[bool, key("Whether the bounds exclude 1.")]
+    separated: Annotated[bool, key("True if the bounds exclude 1.")]
     carried_by: Annotated[dict[str, float], key("Checks that make over half of the difference.")]
 
 
@@ -65,21 +65,21 @@ class ScorePart(Part):
     reference: Annotated[str, key("The environment that costs are over.")]
     n: Annotated[int, key("Blocks that count.")]
     places: Annotated[list[Standing], key("Environments, best first.")]
-    pairs: Annotated[list[PairPart], key("What the places rest on.")]
+    pairs: Annotated[list[PairPart], key("Pairs that the places rest on.")]
     excluded: Annotated[list[ExcludedPart], key("Environments without a place.")]
-    sensitivity: Annotated[dict[str, Any], key("Which weights would change the order.")]
+    sensitivity: Annotated[dict[str, Any], key("Weights that would change the order.")]
 
 
 class CellPart(Part, kw_only=True):
     """An environment against another. `advantage` to `lag_1_limit` are left out below three common
     blocks, what follows below six."""
 
-    scope: Annotated[str, key("What was compared.")]
+    scope: Annotated[str, key("Scope of the comparison.")]
     label: Annotated[str, key("The curve or point in words.")]
     metric: Annotated[str, key("The deciding metric.")]
     at: Annotated[dict[str, Any], key("The point; empty for a curve or a whole check.")]
     environment: Annotated[str, key("The environment.")]
-    reference: Annotated[str, key("What it is compared with.")]
+    reference: Annotated[str, key("The environment that it is compared with.")]
     cases: Annotated[tuple[str, str], key("The case of each.")]
     n: Annotated[int, key("Common blocks.")]
     points: Annotated[int, key("Points that went in.")]
@@ -91,7 +91,7 @@ class CellPart(Part, kw_only=True):
     interval: Annotated[Ends | UnsetType, key("Interval of the advantage, by itself.")] = UNSET
     level: Annotated[float | UnsetType, key("Level of the interval.")] = UNSET
     p: Annotated[float | UnsetType, key("p of this comparison by itself.")] = UNSET
-    p_holm: Annotated[float | UnsetType | None, key("The same by Holm over all cells.")] = UNSET
+    p_holm: Annotated[float | UnsetType | None, key("p by Holm over all cells.")] = UNSET
     cells_in_family: Annotated[int | UnsetType, key("Questions judged together.")] = UNSET
     lag_1: Annotated[float | UnsetType | None, key("Correlation of neighbouring blocks.")] = UNSET
     lag_1_limit: Annotated[float | UnsetType, key("Above this the verdict is too sure.")] = UNSET
@@ -127,7 +127,7 @@ class _OfRun(Form, kw_only=True):
     run_id: Annotated[str, key("The run's id.")]
     campaign: Annotated[str, key("The campaign.")]
     site: Annotated[str, key("The site.")]
-    complete: Annotated[bool, key("Whether every planned launch has its record.")]
+    complete: Annotated[bool, key("True if every planned launch has its record.")]
     launches: Annotated[LaunchesPart, key("Launches by how they ended.")]
     answer: Annotated[AnswerPart, key("The answer.")]
 
@@ -135,7 +135,7 @@ class _OfRun(Form, kw_only=True):
 class VerdictsForm(_OfRun, kw_only=True):
     """verdicts.json: the verdicts of a run."""
 
-    warnings: Annotated[list[str], key("What to beware of.")]
+    warnings: Annotated[list[str], key("Points to beware of.")]
     summary: Annotated[list[str], key("The summary's sentences.")]
     choice: Annotated[ChoicePart, key("Environments against each other.")]
 

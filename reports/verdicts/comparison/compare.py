@@ -43,16 +43,16 @@ _READINGS: dict[Reading, Cell] = {
 
 
 class DifferencePart(Part):
-    """One thing that differs in provenance, or between builds."""
+    """Difference in provenance, or between builds."""
 
     environment: Annotated[str, key("The environment; empty: of the run.", "environment")]
-    what: Annotated[str, key("What it is.", "what")]
+    what: Annotated[str, key("Name of what differs.", "what")]
     a: Annotated[str, key("In run A.", "A")]
     b: Annotated[str, key("In run B.", "B")]
 
 
 class SidePart(Part):
-    """One run's values in a comparison."""
+    """Values of one run in a comparison."""
 
     n: Annotated[int, key("Launches.")]
     mean: Annotated[float | None, key("Their mean, in SI base units.")]
@@ -72,7 +72,7 @@ def _interval_text(interval: Interval) -> str:
 
 
 class MetricChange(Part, kw_only=True):
-    """One value in runs A and B."""
+    """Value in runs A and B."""
 
     name: Annotated[str, key("Check, environment, case and metric in words.", "value")]
     check: Annotated[str, key("The check.")]
@@ -82,7 +82,7 @@ class MetricChange(Part, kw_only=True):
     metric: Annotated[str, key("The metric.")]
     title: Annotated[str, key("The metric in words.", "metric")]
     unit: Annotated[str, key("Its SI unit.")]
-    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
+    better: Annotated[Literal["higher", "lower"], key("Direction that is better.")]
     at: Annotated[dict[str, Any], key("The point.")]
     a: Annotated[SidePart, key("Run A.", "A: mean ± s", _side_cell, numeric=True)]
     b: Annotated[SidePart, key("Run B.", "B: mean ± s", _side_cell, numeric=True)]
@@ -110,12 +110,12 @@ class MetricChange(Part, kw_only=True):
     ]
     nights: Annotated[int, key("Nights behind it.", "nights", numeric=True)]
     reading: Annotated[
-        Reading, key("What it says of B, this value alone.", "reading", _READINGS.__getitem__)
+        Reading, key("Reading of B, by this value alone.", "reading", _READINGS.__getitem__)
     ]
 
     @property
     def rank(self) -> tuple[int, float]:
-        """What is better or worse comes first, then what is beyond the launches; each by size."""
+        """Sort key: better or worse first, then what is beyond the launches; each by size."""
         size = abs(log(self.ratio)) if self.ratio else -1.0
         return {"better": 0, "worse": 0, "beyond launches": 1}.get(self.reading, 2), -size
 
@@ -293,6 +293,6 @@ def _in_a_line(package: SpackPackage | None) -> str:
 
 
 def belongs_to_builds(key: str) -> bool:
-    """Whether a dotted provenance key is covered by build_differences."""
+    """True if a dotted provenance key is covered by build_differences."""
     words = key.split(".")
     return words[0] == "environments" and bool({"packages", "spack", "source"} & set(words[2:3]))

@@ -49,9 +49,9 @@ class ComparisonForm(Form, kw_only=True):
     schema: Annotated[int, key("The version of this form.")] = 2
     a: Annotated[str, key("The id of run A.")]
     b: Annotated[str, key("The id of run B.")]
-    facts: Annotated[list[str], key("What the runs are, in sentences.")]
-    provenance: Annotated[list[DifferencePart], key("What differs in provenance.")]
-    builds: Annotated[list[DifferencePart], key("What differs between the builds.")]
+    facts: Annotated[list[str], key("Facts of the runs, in sentences.")]
+    provenance: Annotated[list[DifferencePart], key("Differences in provenance.")]
+    builds: Annotated[list[DifferencePart], key("Differences between the builds.")]
     changes: Annotated[
         list[MetricChange],
         key("Every value: better or worse, then beyond launches, then the rest, each by size."),
@@ -100,7 +100,7 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
 
 
 def _facts(found: RunComparison) -> list[str]:
-    """What the runs are, what they have in common, and what is known of days."""
+    """Facts of the runs: what they are, what they have in common, and what is known of days."""
     sides = {"A": found.first, "B": found.second}
     a, b = map(cases_of, sides.values())
     facts = [
@@ -124,7 +124,7 @@ def _facts(found: RunComparison) -> list[str]:
 
 
 def _devices(found: RunComparison) -> dict[str, str]:
-    """What carries the messages of each environment; of both runs where it is not the same."""
+    """Carrier of each environment's messages; of both runs where it is not the same."""
     a, b = found.first.run.provenance.devices, found.second.run.provenance.devices
     return {
         name: a[name] if a.get(name) == b.get(name) else f"{a.get(name, '?')} → {b.get(name, '?')}"
@@ -159,7 +159,7 @@ def _provenance(found: RunComparison) -> list[Block | None]:
 
 
 def _in_short(found: RunComparison, every: bool) -> Iterator[Block | None]:
-    """What differs, a line each, on a terminal."""
+    """Differences, a line each, on a terminal."""
     for name, differences in (("provenance", found.provenance), ("builds", found.builds)):
         if not differences:
             yield Sentence(f"{name}: no difference")

@@ -71,7 +71,7 @@ class Bench:
         self.folder, self.cores = folder, sorted(os.sched_getaffinity(0))[:2]
 
     def run(self, nx: int, nt: int, trajectories: int, cores: list[int]) -> subprocess.Popen[str]:
-        """One program, a rank on each of these cores."""
+        """Start one program, a rank on each of these cores."""
         file = self.folder / f"{nx}x{nt}"
         file.write_text(INPUT.format(nx=nx, nt=nt, trajectories=trajectories))
         words = [*self.launch]
