@@ -283,7 +283,10 @@ def _risks(contract: ContractFile) -> Iterator[Block | None]:
             ("limit", lambda one: one.limit),
             ("at the promise", lambda one: one.promise),
             ("by", lambda one: one.repeats),
-            ("spread", _spread_text),
+            (
+                "spread",
+                lambda one: f"{percent(one.spread)} {one.spread_from}" if one.spread else "–",
+            ),
             (numeric("buyer’s risk", "vendor’s risk"), _risk_cells),
             ("decides", lambda one: Cell("yes") if one.decided else Cell("no", tone="open")),
         ],
@@ -293,10 +296,6 @@ def _risks(contract: ContractFile) -> Iterator[Block | None]:
     for risk in contract.risks:
         if risk.remedy:
             yield Sentence(f"{risk.stage}, {risk.criterion}: {risk.remedy}.")
-
-
-def _spread_text(risk: ContractRisk) -> str:
-    return f"{percent(risk.spread)} {risk.spread_from}" if risk.spread else "–"
 
 
 def _risk_cells(risk: ContractRisk | None) -> list[str]:

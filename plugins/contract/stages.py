@@ -53,7 +53,7 @@ def refuse_blocked(course: ContractCourse, stage: Stage) -> None:
             raise AssayError(
                 f"stage {stage.name} waits: stage {before.name}, which holds up later ones, is"
                 f" {verdict}. Repeat it: assay contract next {before.name}; or waive it: assay"
-                f" acceptance waive {before.name} --by NAME --reason TEXT"
+                f" contract waive {before.name} --by NAME --reason TEXT"
             )
 
 

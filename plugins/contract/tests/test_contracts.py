@@ -133,7 +133,7 @@ def test_a_repeated_stage_keeps_both_attempts_and_the_latest_counts(walk, said):
     _, ended = walk
     assert ended(1, slow_node={"n2": 0.02}) == 1
     assert ended(2) == 0
-    stage = published("acceptance", said(0, "contract", "report", "--json"))["stages"][0]
+    stage = published("contract", said(0, "contract", "report", "--json"))["stages"][0]
     assert [one["verdict"] for one in stage["attempts"]] == ["FAIL", "PASS"]
 
 
@@ -318,7 +318,7 @@ def test_a_quiet_period_passes_and_its_ledger_cannot_be_changed_afterwards(perio
 def test_the_score_is_the_weighted_mean_of_values_over_limits(walk, place, said):
     _, ended = walk
     ended(1, noise=0.0)
-    form = published("acceptance", said(0, "contract", "status", "--json"))
+    form = published("contract", said(0, "contract", "status", "--json"))
     (item,) = form["stages"][0]["attempts"][0]["results"][1]["items"][:1]
     assert form["score"] == pytest.approx(item["median"] / 1.0e9, rel=0.05)
 

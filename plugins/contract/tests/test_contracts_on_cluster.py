@@ -37,7 +37,7 @@ stages:
 
 
 def acceptance(*words):
-    words = [ASSAY, "acceptance", *words]
+    words = [ASSAY, "contract", *words]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -321,7 +321,10 @@ def _item_columns(
         "nodes-measured": "node",
     }
     columns: list[Lead[Item]] = [
-        (words.get(result.kind, "value"), _subject),
+        (
+            words.get(result.kind, "value"),
+            lambda one: f"{one.subject}, {one.point}" if one.point and one.place else one.subject,
+        ),
         ("verdict", lambda one: _verdict_cell(one.verdict, "waived" if one.waived else "")),
         ("environment", lambda one: Cell(one.environment, environment=one.environment)),
     ]
@@ -331,10 +334,6 @@ def _item_columns(
     if any(map(_note, result.items)):
         columns.append(("note", _note))
     return [*columns, ("raw output, by block", partial(_raw, dossier, links))]
-
-
-def _subject(item: Item) -> str:
-    return f"{item.subject}, {item.point}" if item.point and item.place else item.subject
 
 
 def _measured(item: Item) -> str:
