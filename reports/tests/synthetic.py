@@ -174,7 +174,6 @@ def rewrite(run: Path, change: Callable[[list[dict[str, Any]]], Iterable[dict[st
     file = run / "records.jsonl"
     found = change([msgspec.json.decode(line) for line in file.read_bytes().splitlines()])
     write_records(run, found)
-    chained(run)
 
 
 def write_plan(

@@ -13,7 +13,7 @@ import pytest
 from records.forms import as_bytes
 from reports.load.loading import load_run
 from reports.render import html
-from reports.tests.synthetic import changed, with_records
+from reports.tests.synthetic import chained, changed, with_records
 from reports.tests.test_acceptance_judge import DAY, RUN, criteria, entry
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.result import acceptance_result
@@ -38,7 +38,7 @@ EVERY_KIND = [
 
 
 def edit_records(path, check, change):
-    with_records(path, lambda one: change(one) if one["check"] == check else one)
+    chained(with_records(path, lambda one: change(one) if one["check"] == check else one))
 
 
 def without_records(path, check):

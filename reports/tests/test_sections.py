@@ -146,9 +146,9 @@ def test_a_metric_without_an_axis_shows_environments_beside_each_other(tmp_path:
 
 
 def test_our_sections_are_the_modules_named_as_checks() -> None:
-    assert own_section("ring") is not None
+    assert own_section("hpl") is not None
     assert own_section("su3_rmd") is not None
-    for name in ("halo", "sections", "common", "../ring", "os", ""):
+    for name in ("halo", "sections", "common", "../hpl", "os", ""):
         assert own_section(name) is None
 
 
