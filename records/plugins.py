@@ -59,7 +59,13 @@ def plugins() -> dict[str, Plugin]:
     """Every plugin by its package: those of the folder `plugins`, then installed ones."""
     folders = sorted(path.parent.name for path in SHIPPED.glob("*/plugin.py"))
     found = [f"plugins.{name}.plugin:PLUGIN" for name in folders] + _installed()
-    return {name.partition(":")[0].rpartition(".")[0]: loaded(name) for name in found}
+    return {_package(name.partition(":")[0]): loaded(name) for name in found}
+
+
+def _package(module: str) -> str:
+    """The package that a module is, or is in."""
+    is_package = hasattr(import_module(module), "__path__")
+    return module if is_package else module.rpartition(".")[0]
 
 
 def _installed() -> list[str]:

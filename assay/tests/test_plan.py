@@ -285,10 +285,9 @@ def test_a_plan_survives_its_file() -> None:
     # The criteria of former campaigns are read over.
     text = text.replace('"totals":', '"criteria":[{"metric":"rate"}],"totals":', 1)
     assert Plan.from_json(text) == plan
-    former = Plan.from_json(text.replace('"schema":2', '"schema":1', 1))
-    assert (former.schema, former.cases) == (1, plan.cases)
-    with pytest.raises(AssayError, match="schema 9"):
-        Plan.from_json(text.replace('"schema":2', '"schema":9', 1))
+    for other in (1, 9):
+        with pytest.raises(AssayError, match=f"schema {other}"):
+            Plan.from_json(text.replace('"schema":2', f'"schema":{other}', 1))
 
 
 def test_the_plan_says_what_its_blocks_can_tell() -> None:

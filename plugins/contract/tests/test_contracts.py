@@ -171,7 +171,7 @@ def test_what_is_open_is_not_what_is_waived(walk, said):
 
 def verified(capsys, *words):
     capsys.readouterr()
-    status = main(["verify", *map(str, words), "--json"])
+    status = main(["contract", "verify", *map(str, words), "--json"])
     checks = published("verify", capsys.readouterr().out)["checks"]
     return status, [fault for check in checks for fault in check["faults"]]
 

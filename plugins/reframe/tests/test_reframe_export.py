@@ -74,7 +74,7 @@ def test_references_are_what_a_test_takes(
     write_logs(tmp_path / "logs", 2, 40, 3)
     assert main(["reframe", "import", "logs"]) == 0
     assert main(["reframe", "survey"]) == 0
-    assert "<title>" in (tmp_path / "results/history-report/index.html").read_text()
+    assert "<title>" in (tmp_path / "results/reframe-survey/index.html").read_text()
     assert main(["reframe", "references", "--output", "r.py"]) == 0
     capsys.readouterr()
     assert main(["reframe", "references"]) == 0
