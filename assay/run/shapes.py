@@ -52,10 +52,10 @@ class Shape:
         return f"{', '.join([*parts, *self.further])} ({self.case} is one)"
 
 
-def longest_job_s(site: Site) -> int | None:
-    """Seconds of the longest job of the site's partition, by its file and by Slurm; None: no limit.
-    Raises AssayError for a partition that Slurm does not know, InfrastructureError where it does
-    not answer."""
+def partition_limits(site: Site) -> tuple[int | None, int | None]:
+    """Most nodes of a job in the site's partition by Slurm, and its seconds by the site's file and
+    by Slurm; None: no limit. Raises AssayError for a partition that Slurm does not know,
+    InfrastructureError where it does not answer."""
     name, stated_s = site.description.slurm_partition, site.description.longest_job_s
     answer = asked(site, "scontrol", "show", "partition", "-o", name)
     if answer.status and "not found" in answer.stderr:
@@ -67,13 +67,20 @@ def longest_job_s(site: Site) -> int | None:
         )
     if answer.status:
         raise InfrastructureError(f"Slurm does not answer: {last_words(answer.stderr)}")
-    limits = (stated_s, seconds_of(fields(answer.stdout).get("MaxTime", "")))
-    return min((limit_s for limit_s in limits if limit_s is not None), default=None)
+    found = fields(answer.stdout)
+    limits = (stated_s, seconds_of(found.get("MaxTime", "")))
+    counts = (found.get(name, "") for name in ("MaxNodes", "TotalNodes"))
+    return (
+        min((int(count) for count in counts if count.isdigit()), default=None),
+        min((limit_s for limit_s in limits if limit_s is not None), default=None),
+    )
 
 
-def refuse_unfit_shapes(site: Site, plan: Plan, longest_s: int | None) -> list[str]:
+def refuse_unfit_shapes(
+    site: Site, plan: Plan, most_nodes: int | None, longest_s: int | None
+) -> list[str]:
     """Raise AssayError, with Slurm's reason, for launches of the plan that can never run in jobs of
-    `longest_s`. Gives notes on those that can, but not now."""
+    `most_nodes` and `longest_s`. Gives notes on those that can, but not now."""
     feasible = [case for case in plan.cases if case.skipped is None]
     names = case_names(plan.cases)
     for case in feasible:
@@ -83,6 +90,13 @@ def refuse_unfit_shapes(site: Site, plan: Plan, longest_s: int | None) -> list[s
                 f" {site.description.slurm_partition} of site {site.name} ends jobs after"
                 f" {longest_s} s. Choose another partition (--site {site.name}:PARTITION), or"
                 " shorten the case; nothing was run"
+            )
+        if most_nodes is not None and case.nodes > most_nodes:
+            raise AssayError(
+                f"{names[case.id]} needs {case.nodes} nodes; partition"
+                f" {site.description.slurm_partition} of site {site.name} allows a job"
+                f" {most_nodes}. Choose another partition (--site {site.name}:PARTITION), or"
+                " correct `nodes` in its site.yaml; nothing was run"
             )
     # Each shape once, with its longest time limit: a shorter one fits where that does.
     shapes: dict[tuple[int, int, int, tuple[str, ...]], Shape] = {}

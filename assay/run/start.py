@@ -32,7 +32,7 @@ from assay.run.interruption import Interruption
 from assay.run.nodes import own_allocation, partition_nodes, refuse_own_nodes
 from assay.run.progress import Progress, time_text
 from assay.run.provenance import gather, only_here
-from assay.run.shapes import longest_job_s, refuse_unfit_shapes
+from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
 from assay.schema.model import Campaign
@@ -207,7 +207,7 @@ def _placed(
 ) -> tuple[Site, InOneJob | None]:
     """The site with the longest job that Slurm's partition takes, and how launches share a job.
     Raises AssayError for a plan with launches that Slurm will never run there."""
-    longest_s, shared = longest_job_s(site), None
+    (most_nodes, longest_s), shared = partition_limits(site), None
     cases = [case for case in plan.cases if case.skipped is None]
     asking = next((case_names(plan.cases)[case.id] for case in cases if case.resources), None)
     inherited = None if asking else own_allocation(site, cases, plan.seed, progress.say)
@@ -229,7 +229,7 @@ def _placed(
         )
     if inherited is None:
         refuse_own_nodes(site, max((case.nodes for case in cases), default=0))
-        for note in refuse_unfit_shapes(site, plan, longest_s):
+        for note in refuse_unfit_shapes(site, plan, most_nodes, longest_s):
             progress.say(note)
     return site.changed(longest_job_s=longest_s), shared
 

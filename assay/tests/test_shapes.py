@@ -6,7 +6,7 @@ from msgspec import structs
 
 from assay.plan import make_plan
 from assay.run.infrastructure import asked
-from assay.run.shapes import longest_job_s, refuse_unfit_shapes
+from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.sites.site_file import chosen, read_site_file
@@ -74,7 +74,7 @@ def partition_of(site, nodes="4", time="UNLIMITED"):
 
 
 def notes(site):
-    return refuse_unfit_shapes(site, plan(), longest_job_s(site))
+    return refuse_unfit_shapes(site, plan(), *partition_limits(site))
 
 
 def test_each_shape_is_asked_for_once_with_the_options_of_the_site_and_no_others(site):
@@ -108,9 +108,9 @@ def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, m
 
 
 def test_the_job_fits_the_longest_of_the_partition(site):
-    assert longest_job_s(site) is None
+    assert partition_limits(site)[1] is None
     partition_of(site, time="00:03:00")
-    assert longest_job_s(site) == 180
+    assert partition_limits(site)[1] == 180
     notes(site)
     assert "--time=3:0 " in (site.programs / "sbatch.asked").read_text()
 
@@ -121,7 +121,7 @@ def test_what_the_case_asks_for_is_named_where_no_node_has_it(site):
     cases = [structs.replace(case, resources={"gpu": {"count": 9}}) for case in plan().cases]
     refused_by(site, UNAVAILABLE)
     with pytest.raises(AssayError, match=r"--gres=gpu:9.*Correct what the case asks for"):
-        refuse_unfit_shapes(site, structs.replace(plan(), cases=cases), None)
+        refuse_unfit_shapes(site, structs.replace(plan(), cases=cases), None, None)
 
 
 def test_a_case_that_takes_longer_than_the_longest_job_is_refused(site):
@@ -153,7 +153,7 @@ def test_an_unknown_partition_is_named_with_those_there_are(site):
     say(site, "scontrol", "echo 'Partition all not found' >&2; exit 1")
     say(site, "sinfo", "printf 'batch\\ndebug\\n'")
     with pytest.raises(AssayError, match="no partition all; it has batch, debug"):
-        longest_job_s(site)
+        partition_limits(site)
 
 
 @pytest.mark.parametrize(
