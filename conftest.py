@@ -116,6 +116,13 @@ def pytest_testnodedown(node: Any) -> None:
     _OTHERS.update(getattr(node, "workeroutput", {}).get("others", {}) if not _OTHERS else {})
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test marked `plugins(NAME, …)` where such a folder of `plugins/` was deleted."""
+    for mark in item.iter_markers("plugins"):
+        if lacking := [name for name in mark.args if not (ROOT / "plugins" / name).is_dir()]:
+            pytest.skip(f"uses checks or campaigns of plugins/{lacking[0]}, which is not here")
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keep the duration of a phase of a test."""
     tier = str(dict(report.user_properties)["tier"])

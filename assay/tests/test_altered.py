@@ -387,6 +387,7 @@ OUTPUTS = [
 
 
 @pytest.mark.parametrize(("check", "sample", "alter", "said", "possible"), OUTPUTS)
+@pytest.mark.plugins("papers")
 def test_what_is_altered_in_output_makes_a_launch_wrong(check, sample, alter, said, possible):
     launch = Launch(check, sample)
     assert launch.outcome(possible(launch.text)).status == "ok"
@@ -405,6 +406,7 @@ WINDOWS = [
 
 
 @pytest.mark.parametrize(("check", "metric", "size", "ranks", "values"), WINDOWS)
+@pytest.mark.plugins("papers")
 def test_a_launch_can_measure_what_fits_into_it(check, metric, size, ranks, values):
     launched = Launched(ranks=ranks, cores=ranks, seconds=1)
     found = window(CHECKS[check].metrics_by_name[metric], {"message_bytes": size}, launched)
@@ -452,6 +454,7 @@ def table(file):
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.plugins("papers")
 def test_a_command_prints_the_same_values(name, folder, capsys):
     """Keys may be added, with a greater number of the form; sentences may differ."""
     command, status = PRINTED[name]

@@ -16,6 +16,7 @@ def told(capsys, *words: str, status: ExitStatus = ExitStatus.PASS) -> str:
     return str(capsys.readouterr().out)
 
 
+@pytest.mark.plugins("papers")
 def test_every_check_is_listed_with_its_needs(capsys):
     lines = told(capsys).splitlines()
     begun = [line.split()[0] for line in lines[1:-1] if line[2:3].strip()]
@@ -48,6 +49,7 @@ def test_a_check_is_explained_with_parameters_metrics_and_an_example_that_is_a_c
     assert [entry.check for entry in campaign.cases] == [name]
 
 
+@pytest.mark.plugins("papers")
 def test_an_unknown_check_is_told_what_there_is(capsys):
     assert main(["checks", "rings"]) == ExitStatus.BAD_INPUT
     told = "no check 'rings' (did you mean ring?); there are alltoall_pairs, "

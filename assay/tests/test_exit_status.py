@@ -34,6 +34,7 @@ def ended(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         (ExitStatus.INFRASTRUCTURE, ("run", "quick", "--site", "virtual:t-none")),
     ],
 )
+@pytest.mark.plugins("contract", "papers", "predict", "profile", "reframe", "vetting")
 def test_a_command_ends_with_this_status(tmp_path: Path, status, words) -> None:
     small_run(tmp_path / "results/quick/good")
     small_run(tmp_path / "results/quick/bad", failed=True)
@@ -65,6 +66,7 @@ def options(command: str) -> list[str]:
     "command", ["run", "plan", "report", "compare", "accept", "export", "predict"]
 )
 @pytest.mark.parametrize("form", [lambda o: [o, ""], lambda o: [f"{o}="]])
+@pytest.mark.plugins("contract", "papers", "predict", "profile", "reframe", "vetting")
 def test_no_option_takes_an_empty_value(command, form, said) -> None:
     assert "an argument has an empty value" in said(2, command, "")
     assert options(command)

@@ -320,6 +320,7 @@ def test_the_plan_of_a_sequential_design_says_what_is_found_when_and_at_what_cos
     assert all(f"\n{cost}" in table for cost in costs)
 
 
+@pytest.mark.plugins("papers")
 def test_shipped_campaigns_fit_the_sites_they_are_written_for() -> None:
     quick = make_plan(load_campaign("quick"), SITE)
     assert (quick.totals.cases, quick.totals.skipped, quick.totals.launches) == (20, 0, 160)
@@ -337,6 +338,7 @@ def test_a_night_measures_the_nodes_that_a_job_may_have(most, nodes) -> None:
 
 
 @pytest.mark.parametrize(("nodes", "cores", "memory"), [(12, 2, 2**29), (64, 128, 2**38)])
+@pytest.mark.plugins("papers")
 def test_the_study_of_2003_lies_on_wider_nodes_as_on_its_own(nodes, cores, memory) -> None:
     wide = {"nodes": nodes, "cores_per_node": cores, "memory_bytes_per_node": memory}
     plan = make_plan(load_campaign("wyeast-2003"), dataclasses.replace(WYEAST, **wide))
@@ -349,6 +351,7 @@ def test_the_study_of_2003_lies_on_wider_nodes_as_on_its_own(nodes, cores, memor
     assert len({(c.params["p"], c.params["q"]) for c in plan.cases if c.check == "hpl"}) == 9
 
 
+@pytest.mark.plugins("papers")
 def test_what_of_the_study_of_2003_does_not_fit_is_skipped_with_the_arithmetic() -> None:
     four = dataclasses.replace(WYEAST, name="four", nodes=4, cores_per_node=1)
     plan = make_plan(load_campaign("wyeast-2003"), four)
@@ -365,6 +368,7 @@ STUDIES = ("collectives-1996", "hypercube-1988", "ornl-1996", "pvm-1995", "wyeas
 
 
 @pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.plugins("papers")
 def test_the_small_form_of_a_study_is_a_short_part_of_it_and_fits_its_cluster(name) -> None:
     features = {"mpich": MPI, "lam": MPI, "pvm": frozenset({"pvm"})}
     facts = dataclasses.replace(SITE, environments=features, network_bytes_per_s=1.17e8)

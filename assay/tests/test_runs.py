@@ -60,6 +60,7 @@ def test_without_a_name_the_newest_run_is_taken_and_named(capsys: Capture) -> No
     assert capsys.readouterr().out.startswith("{")
 
 
+@pytest.mark.plugins("papers")
 def test_the_newest_run_of_the_right_kind_is_taken(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +120,7 @@ def test_without_a_run_accept_lists_those_that_name_criteria(capsys: Capture) ->
     assert refused(capsys, "accept")[2:] == ["  assay accept 20260101T000000Z-0001  own on virtual"]
 
 
+@pytest.mark.plugins("papers")
 def test_without_a_study_they_are_listed_with_the_command(capsys: Capture) -> None:
     small_run("20260101T000000Z-0001", campaign="wyeast-2003")
     commands = [line.split()[:3] for line in refused(capsys, "paper")[2:]]

@@ -175,6 +175,7 @@ def test_too_many_cases_are_refused_by_arithmetic_alone() -> None:
     )
 
 
+@pytest.mark.plugins("papers")
 def test_shipped_campaigns_are_found_by_name() -> None:
     assert {"quick", "wyeast-2003"} <= set(campaign_names())
     for name in campaign_names():

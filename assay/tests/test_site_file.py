@@ -153,6 +153,7 @@ def test_a_description_keeps_what_is_written_whether_it_is_there_or_not(here):
     assert description.environments["lam"].programs == programs
 
 
+@pytest.mark.plugins("papers")
 def test_a_program_that_is_not_there_is_told_in_the_plan(here, tmp_path, monkeypatch):
     here()
     monkeypatch.delenv("ASSAY_TEST_OSU", raising=False)

@@ -90,6 +90,7 @@ def test_a_metric_may_be_printed_on_stderr(tmp_path: Path, capsys: Capture) -> N
     assert "such a launch is ok: copy_rate 5.50 GUPS" in capsys.readouterr().out
 
 
+@pytest.mark.plugins("papers")
 def test_reserved_names_are_listed() -> None:
     metrics = {metric.name for check in CHECKS.values() for metric in check.metrics}
     _, _, said = Path("docs/your-benchmark.md").read_text().partition("## Reserved names")

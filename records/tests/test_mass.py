@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from records.tests.test_rooms import ROOT, imports_of, modules_of
 
 MODULES_IN_A_FOLDER = 20
@@ -77,6 +79,7 @@ def test_no_folder_is_a_corridor_of_modules() -> None:
     assert {place: n for place, n in counts.items() if n > MODULES_IN_A_FOLDER} == {}
 
 
+@pytest.mark.plugins("contract", "papers", "predict", "profile", "reframe", "vetting")
 def test_a_thin_module_has_several_importers() -> None:
     """Apart from the commands, which are loaded by name, and a format of a result, a file each."""
     importers = defaultdict(set)
@@ -117,6 +120,7 @@ def test_few_functions_are_long() -> None:
     assert len(long) <= LONG_FUNCTIONS, long
 
 
+@pytest.mark.plugins("contract", "papers", "predict", "profile", "reframe", "vetting")
 def test_few_functions_are_shards_used_once() -> None:
     texts = (file.read_text() for file in product().values())
     words = Counter(word for text in texts for word in re.findall(r"\b_[a-z]\w*", text))

@@ -81,6 +81,7 @@ def test_a_mix_that_was_cut_short_does_not_count():
 
 @pytest.mark.full(sample=1)
 @pytest.mark.parametrize("luck", LUCKS)
+@pytest.mark.plugins("papers")
 def test_a_mix_is_judged_by_its_throughput_however_its_jobs_scatter(luck, tmp_path):
     """Of 200 machines one at its limit fails in 5 %, one a fifth below it nearly always."""
     evidence = gather(load_run(mixed(tmp_path / "run")), [])
@@ -113,6 +114,7 @@ def test_the_slowest_job_is_named_with_its_nodes_and_the_spread_of_its_kind():
     assert [kind.slowest.nodes for kind in mix.kinds] == [("n3",), ("n1",)]
 
 
+@pytest.mark.plugins("papers")
 def test_a_report_has_the_mix(tmp_path):
     analysis = analyse(load_run(mixed(tmp_path / "run")))
     (section,) = [
@@ -148,6 +150,7 @@ def judged(run, **limit):
     return runs.dossier(run, criteria_of(**limit))
 
 
+@pytest.mark.plugins("papers")
 def test_a_throughput_is_held_against_a_limit_by_whole_mixes(tmp_path):
     run = mixed(tmp_path / "run")
     for at_least, verdict in ((0.03, "PASS"), (0.05, "FAIL"), (0.0375, "INCONCLUSIVE")):
@@ -156,6 +159,7 @@ def test_a_throughput_is_held_against_a_limit_by_whole_mixes(tmp_path):
         assert item.centre == pytest.approx(15 / (4 * 100))
 
 
+@pytest.mark.plugins("papers")
 def test_the_rate_of_a_kind_in_a_mix_is_the_harmonic_mean(tmp_path):
     run = mixed(tmp_path / "run")
     rates = [record.metrics[0].value for record in read_records(run / "records.jsonl")][::2]
@@ -166,6 +170,7 @@ def test_the_rate_of_a_kind_in_a_mix_is_the_harmonic_mean(tmp_path):
     assert item.verdict == "PASS"
 
 
+@pytest.mark.plugins("papers")
 def test_a_mix_is_run_again_as_a_whole(tmp_path):
     """A mix without an end does not count, and two give no verdict."""
     found = judged(mixed(tmp_path / "run", (100, 102)), at_least=0.03)

@@ -53,6 +53,7 @@ def links_of(evidence):
     return result, next(one for one in result.criteria if one.kind == "links")
 
 
+@pytest.mark.plugins("papers")
 def test_an_acceptance_by_a_sample_says_what_it_can_miss(tmp_path):
     found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 5), rounds=5)
     result, links = links_of(found)
@@ -68,6 +69,7 @@ def test_an_acceptance_by_all_pairs_speaks_of_every_pair(tmp_path):
     assert statement == "bandwidth of every pair of nodes at least 0.9 × the good pairs' median"
 
 
+@pytest.mark.plugins("papers")
 def test_of_listed_pairs_those_alone_can_be_missing(tmp_path):
     listed = [("n2", "n1"), ("n3", "n4"), ("n5", "n6"), ("n7", "n12")]
     only = [":".join(pair) for pair in listed]
@@ -81,6 +83,7 @@ def test_of_listed_pairs_those_alone_can_be_missing(tmp_path):
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
+@pytest.mark.plugins("papers")
 def test_scans_of_other_nodes_in_each_block_miss_no_pair(tmp_path, rounds):
     def measured(block):
         return rounds_of([NODES[(5 * block + step) % 12] for step in range(4)], rounds)
@@ -92,6 +95,7 @@ def test_scans_of_other_nodes_in_each_block_miss_no_pair(tmp_path, rounds):
 
 
 @pytest.mark.parametrize("ran", [11, 10])
+@pytest.mark.plugins("papers")
 def test_the_node_that_a_single_round_leaves_out_is_not_missing(tmp_path, ran):
     nodes = NODES[:11]
     pairs = rounds_of(nodes, 1)
@@ -101,6 +105,7 @@ def test_the_node_that_a_single_round_leaves_out_is_not_missing(tmp_path, ran):
 
 
 @pytest.mark.parametrize("lacking", [("n3", "n5"), ()])
+@pytest.mark.plugins("papers")
 def test_of_a_node_s_pairs_one_without_a_value_is_missing_and_no_other(tmp_path, lacking):
     pairs = [pair for pair in rounds_of(NODES, 0) if {*pair} != {*lacking}]
     found = scan(tmp_path / "run", lambda _: pairs)
@@ -115,6 +120,7 @@ def test_of_a_node_s_pairs_one_without_a_value_is_missing_and_no_other(tmp_path,
             assert {criterion.verdict for criterion in result.criteria} == {"PASS"}
 
 
+@pytest.mark.plugins("papers")
 def test_very_many_missing_pairs_are_counted(tmp_path):
     nodes = tuple(f"n{number}" for number in range(1, 21))
     result, links = links_of(scan(tmp_path / "run", lambda _: rounds_of(nodes, 3), nodes=nodes))
@@ -125,6 +131,7 @@ def test_very_many_missing_pairs_are_counted(tmp_path):
     assert [*result.rerun.values()] == [()]
 
 
+@pytest.mark.plugins("papers")
 def test_launches_are_looked_through_once_whatever_is_missing(tmp_path):
     class Counting(dict):
         passes = 0

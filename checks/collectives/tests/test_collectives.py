@@ -21,6 +21,7 @@ def test_the_barrier_has_one_point_and_every_other_operation_one_a_size():
     assert len(params.measured) == 1 + 2 * (len(OPERATIONS) - 1)
 
 
+@pytest.mark.plugins("papers")
 def test_estimates_grow_with_repetitions_and_ranks():
     for check, less, more in (
         ("collectives", {"ranks": 2}, {"ranks": 4}),
@@ -46,6 +47,7 @@ def test_an_impossible_time_is_refused(value):
         json_lines.parse(line("collective_time", value, 4), CHECKS["collectives"].metrics_by_name)
 
 
+@pytest.mark.plugins("papers")
 def test_nothing_may_overlap_but_never_a_negative_share():
     metrics = CHECKS["interference"].metrics_by_name
     assert json_lines.parse(line("overlap", 0, 4), metrics).metrics[0].value == 0

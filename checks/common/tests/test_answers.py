@@ -54,6 +54,7 @@ def test_what_was_changed_is_named(name, pattern, instead, said):
     assert found is None if said is None else re.search(said, str(found))
 
 
+@pytest.mark.plugins("papers")
 def test_times_that_do_not_fit_into_the_launch_are_refused():
     """All times a thousand times as long, and all that follows from them."""
 

@@ -106,6 +106,7 @@ def with_uptimes(text, seconds=0.0, since=""):
 
 @pytest.mark.parametrize("seconds", SETTINGS)
 @pytest.mark.parametrize("since", ["boot_end", "launch_end", "session_end"])
+@pytest.mark.plugins("papers")
 def test_a_launch_during_which_the_clock_was_set_is_lost_by_that_and_made_again(
     launch, since, seconds
 ):
@@ -125,6 +126,7 @@ def with_job(monkeypatch, launch, **changes):
 
 
 @pytest.mark.parametrize("seconds", SETTINGS)
+@pytest.mark.plugins("papers")
 def test_a_launch_stays_right_when_the_clock_of_the_harness_is_set_meanwhile(
     launch, monkeypatch, seconds
 ):
@@ -132,6 +134,7 @@ def test_a_launch_stays_right_when_the_clock_of_the_harness_is_set_meanwhile(
     assert launch.outcome(launch.text).status == "ok"
 
 
+@pytest.mark.plugins("papers")
 def test_stamps_of_another_time_are_lost_by_the_clocks(launch, monkeypatch):
     moments = {name: moved(getattr(launch.job, name), -HOUR_S) for name in ("handed_in", "ended")}
     with_job(monkeypatch, launch, **moments)
@@ -140,6 +143,7 @@ def test_stamps_of_another_time_are_lost_by_the_clocks(launch, monkeypatch):
     assert "are the clocks of this host" in outcome.reason
 
 
+@pytest.mark.plugins("papers")
 def test_what_slurm_ends_by_a_clock_that_was_set_is_lost(launch, monkeypatch):
     cut = launch.text[: launch.text.index('"launch_end"')].rsplit("\n", 1)[0]
     ended = launch.job.ended

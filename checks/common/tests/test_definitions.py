@@ -99,6 +99,7 @@ OUT_OF_RANGE: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
     ("check", "right", "wrong"),
     [(check, right, wrong) for check, right, cases in OUT_OF_RANGE for wrong in cases],
 )
+@pytest.mark.plugins("papers")
 def test_parameters_out_of_range_are_refused(check, right, wrong) -> None:
     assert params_of(check, **right)
     with pytest.raises(ValidationError):
@@ -126,6 +127,7 @@ EIGHT = {"p": 2, "q": 4, "n": 9}
         ("bisection", {"ranks": 4}, 2, 4, 1),
     ],
 )
+@pytest.mark.plugins("papers")
 def test_a_layout_has_its_ranks_on_so_many_nodes(check, given, cores, ranks, per_node) -> None:
     layout = CHECKS[check].layout(params_of(check, **given), cores)
     assert (layout.ranks, layout.ranks_per_node) == (ranks, per_node)
@@ -172,6 +174,7 @@ FITS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
 
 
 @pytest.mark.parametrize(("check", "given", "site", "said"), FITS)
+@pytest.mark.plugins("papers")
 def test_layouts_that_do_not_fit_say_so_in_numbers(check, given, site, said) -> None:
     params = hpl(**given) if check == "hpl" else params_of(check, **given)
     there, definition = replace(SITE, **site), CHECKS[check]

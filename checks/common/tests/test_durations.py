@@ -66,6 +66,7 @@ def test_what_was_timed_decides_by_check(check, name, value, samples, short):
         ("netpipe", {"greatest_bytes": 8, "repeats": 1}),
     ],
 )
+@pytest.mark.plugins("papers")
 def test_a_proposed_size_is_long_enough_and_no_more_than_it_must(check, given):
     definition = CHECKS[check]
 

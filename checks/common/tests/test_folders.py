@@ -131,6 +131,7 @@ def test_a_faulty_check_is_refused_by_name_and_nothing_is_added(folder, tmp_path
     assert (known, FOLDERS) == (CHECKS, [])
 
 
+@pytest.mark.plugins("papers")
 def test_a_name_that_is_taken_is_refused_with_both_places(folder, tmp_path):
     add_folder(folder)
     for name in ("hello", "ring"):

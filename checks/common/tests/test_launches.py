@@ -102,6 +102,7 @@ def test_nodes_are_drawn_by_case_block_and_attempt_not_by_the_place_in_what_is_l
 
 
 @pytest.mark.parametrize("index", range(len(BAD)), ids=[said[:40] for _, said in BAD])
+@pytest.mark.plugins("papers")
 def test_a_launch_that_is_out_of_range_fails_and_is_not_started(session, index):
     outcome = session[2][index]
     assert outcome["status"] == "failed"

@@ -89,6 +89,7 @@ def test_a_line_with_our_mark_that_is_not_whole_is_refused(text):
 
 
 @pytest.mark.parametrize("check", [("pt2pt", "mpich"), ("ring", "lam")])
+@pytest.mark.plugins("papers")
 def test_every_line_of_the_session_is_required_whole(check):
     launch = Launch(*check)
     lines = launch.text.split("\n")

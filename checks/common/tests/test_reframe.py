@@ -86,6 +86,7 @@ def job_scripts(tmp_path_factory):
     return found
 
 
+@pytest.mark.plugins("papers")
 def test_every_check_is_launched_in_every_environment(job_scripts):
     everywhere = {"hpl", "pt2pt", "startup", "su3_rmd"}
     once = {
@@ -114,6 +115,7 @@ def test_the_example_of_every_check_is_launched(tmp_path):
     assert {found["check"] for found in started if found} == {*CHECKS}
 
 
+@pytest.mark.plugins("papers")
 def test_ranks_nodes_and_access_reach_the_job(job_scripts):
     for (ranks, per_node), checks in LAYOUTS.items():
         for script in (text for (_, check), text in job_scripts.items() if check in checks):
@@ -154,6 +156,7 @@ SCRIPTS = [
 
 
 @pytest.mark.parametrize(("environment", "check", "words"), SCRIPTS)
+@pytest.mark.plugins("papers")
 def test_what_a_case_asks_reaches_its_script(job_scripts, environment, check, words):
     assert words in job_scripts[environment, check]
 

@@ -40,6 +40,7 @@ def launch() -> Launch:
         *(("session_begin", -1e5), (None, 1e9), (None, -1e6)),
     ],
 )
+@pytest.mark.plugins("papers")
 def test_stamps_out_of_order_or_of_another_time_are_wrong(launch, name, seconds):
     def later(entry):
         entry["at"] += seconds
@@ -49,6 +50,7 @@ def test_stamps_out_of_order_or_of_another_time_are_wrong(launch, name, seconds)
     assert re.search("session's stamp|session took|rank 0 began", outcome.reason or "")
 
 
+@pytest.mark.plugins("papers")
 def test_a_session_longer_than_its_job_is_wrong(launch):
     ended = ("launch_end", "halt_begin", "halt_end", "session_end")
 
@@ -93,5 +95,6 @@ WRONG_LINKS += [{"to_host": "n2", "from_host": "n2"}]
         lambda entry: entry.update({"link": []}),
     ],
 )
+@pytest.mark.plugins("papers")
 def test_evidence_that_cannot_be_is_wrong(launch, change):
     assert launch.outcome(changed(launch, "evidence", change)).status == "wrong"

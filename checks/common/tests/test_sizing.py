@@ -36,6 +36,7 @@ def time_s(check: str, params: dict[str, Any], site: SiteCapacity) -> float:
     return CHECKS[check].estimate_s(complete, layout(check, params, site), site)
 
 
+@pytest.mark.plugins("papers")
 def test_nodes_are_all_half_or_a_range_up_to_all() -> None:
     for asked, ranks in [
         *(("all", [16]), ("half", [8]), (3, [3])),
@@ -48,6 +49,7 @@ def test_nodes_are_all_half_or_a_range_up_to_all() -> None:
         assert [params["ranks"] for params in found] == ranks
 
 
+@pytest.mark.plugins("papers")
 def test_ranks_fill_all_cores_or_half_of_them() -> None:
     for words, ranks in [("fill", 2048), ("half", 1024), (3, 48), ({"most": 5}, 80)]:
         (params,) = sizes("ring", WIDE, nodes="all", ranks_per_node=words)
@@ -97,6 +99,7 @@ def test_stream_fills_its_share_of_each_node_on_all_ranks() -> None:
     layout("node", params, WIDE)
 
 
+@pytest.mark.plugins("papers")
 def test_nodes_that_share_cores_are_not_busy_together_unless_they_take_turns() -> None:
     assert sizes("ring", SHARED, nodes="all", ranks_per_node=1)[0]["ranks"] == 2
     for site, ranks in ((SHARED, 4), (WIDE, 16)):
@@ -145,6 +148,7 @@ def test_what_states_numbers_only_does_not_follow_the_site() -> None:
         ("ring", {"ranks": 2, "ranks_per_node": {"most": 0}}, "ranks_per_node.most"),
     ],
 )
+@pytest.mark.plugins("papers")
 def test_sizes_that_contradict_each_other_are_refused(check, given, said) -> None:
     with pytest.raises(ValueError, match=said) as caught:
         probed(CHECKS[check], given)
@@ -152,6 +156,7 @@ def test_sizes_that_contradict_each_other_are_refused(check, given, said) -> Non
 
 
 @pytest.mark.parametrize(("there", "nodes"), [(3, 3), (4, 4), (9, 4)])
+@pytest.mark.plugins("papers")
 def test_a_check_of_at_most_four_nodes_is_kept_where_fewer_may_be_busy(there, nodes) -> None:
     site = replace(SITE, nodes=there)
     (params,) = sizes("ring", site, nodes={"most": 4}, ranks_per_node=1)
