@@ -19,7 +19,7 @@ from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.show.raw_links import RawLinks
 from reports.tests import acceptance_runs as runs
-from reports.tests.synthetic import changed, with_records
+from reports.tests.synthetic import chained, changed, with_records
 from reports.verdicts.acceptance.criteria_judges import Context, judge_mix
 from reports.verdicts.acceptance.values import gather
 from reports.verdicts.choice.result import choice_result
@@ -81,7 +81,6 @@ def test_a_mix_that_was_cut_short_does_not_count():
 
 @pytest.mark.full(sample=1)
 @pytest.mark.parametrize("luck", LUCKS)
-@pytest.mark.plugins("papers")
 def test_a_mix_is_judged_by_its_throughput_however_its_jobs_scatter(luck, tmp_path):
     """Of 200 machines one at its limit fails in 5 %, one a fifth below it nearly always."""
     evidence = gather(load_run(mixed(tmp_path / "run")), [])
@@ -114,7 +113,6 @@ def test_the_slowest_job_is_named_with_its_nodes_and_the_spread_of_its_kind():
     assert [kind.slowest.nodes for kind in mix.kinds] == [("n3",), ("n1",)]
 
 
-@pytest.mark.plugins("papers")
 def test_a_report_has_the_mix(tmp_path):
     analysis = analyse(load_run(mixed(tmp_path / "run")))
     (section,) = [
@@ -137,7 +135,7 @@ def mixed(folder, makespans=(100, 102, 98)):
         start, end = hour.format(mix, 0, 0), hour.format(mix, *divmod(makespans[mix], 60))
         return record | {"submitted_at": start, "started_at": start, "ended_at": end}
 
-    return with_records(run, timed)
+    return chained(with_records(run, timed))
 
 
 def criteria_of(**limit):
@@ -150,7 +148,6 @@ def judged(run, **limit):
     return runs.dossier(run, criteria_of(**limit))
 
 
-@pytest.mark.plugins("papers")
 def test_a_throughput_is_held_against_a_limit_by_whole_mixes(tmp_path):
     run = mixed(tmp_path / "run")
     for at_least, verdict in ((0.03, "PASS"), (0.05, "FAIL"), (0.0375, "INCONCLUSIVE")):
@@ -159,7 +156,6 @@ def test_a_throughput_is_held_against_a_limit_by_whole_mixes(tmp_path):
         assert item.centre == pytest.approx(15 / (4 * 100))
 
 
-@pytest.mark.plugins("papers")
 def test_the_rate_of_a_kind_in_a_mix_is_the_harmonic_mean(tmp_path):
     run = mixed(tmp_path / "run")
     rates = [record.metrics[0].value for record in read_records(run / "records.jsonl")][::2]
@@ -170,7 +166,6 @@ def test_the_rate_of_a_kind_in_a_mix_is_the_harmonic_mean(tmp_path):
     assert item.verdict == "PASS"
 
 
-@pytest.mark.plugins("papers")
 def test_a_mix_is_run_again_as_a_whole(tmp_path):
     """A mix without an end does not count, and two give no verdict."""
     found = judged(mixed(tmp_path / "run", (100, 102)), at_least=0.03)

@@ -15,7 +15,7 @@ from reports.load.loading import load_run
 from reports.load.scans import joined, pair_columns
 from reports.tests import acceptance_runs as runs
 from reports.tests.scanned_machine import criteria
-from reports.tests.synthetic import analysed, case, changed, metric, with_records
+from reports.tests.synthetic import analysed, case, chained, changed, metric, with_records
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.peer_groups import MOST_MISSING
 from reports.verdicts.acceptance.values import gather
@@ -40,7 +40,7 @@ def scan(folder, measured, *, nodes=NODES, asked_nodes=None, **params):
         there = [node for node in nodes if any(node in pair for pair in pairs)]
         return record | {"params": planned["params"], "metrics": metrics, "nodes": there}
 
-    return gather(load_run(with_records(run, kept)), [])
+    return gather(load_run(chained(with_records(run, kept))), [])
 
 
 def rounds_of(nodes, rounds):
@@ -53,7 +53,6 @@ def links_of(evidence):
     return result, next(one for one in result.criteria if one.kind == "links")
 
 
-@pytest.mark.plugins("papers")
 def test_an_acceptance_by_a_sample_says_what_it_can_miss(tmp_path):
     found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 5), rounds=5)
     result, links = links_of(found)
@@ -69,7 +68,6 @@ def test_an_acceptance_by_all_pairs_speaks_of_every_pair(tmp_path):
     assert statement == "bandwidth of every pair of nodes at least 0.9 × the good pairs' median"
 
 
-@pytest.mark.plugins("papers")
 def test_of_listed_pairs_those_alone_can_be_missing(tmp_path):
     listed = [("n2", "n1"), ("n3", "n4"), ("n5", "n6"), ("n7", "n12")]
     only = [":".join(pair) for pair in listed]
@@ -83,7 +81,6 @@ def test_of_listed_pairs_those_alone_can_be_missing(tmp_path):
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
-@pytest.mark.plugins("papers")
 def test_scans_of_other_nodes_in_each_block_miss_no_pair(tmp_path, rounds):
     def measured(block):
         return rounds_of([NODES[(5 * block + step) % 12] for step in range(4)], rounds)
@@ -95,7 +92,6 @@ def test_scans_of_other_nodes_in_each_block_miss_no_pair(tmp_path, rounds):
 
 
 @pytest.mark.parametrize("ran", [11, 10])
-@pytest.mark.plugins("papers")
 def test_the_node_that_a_single_round_leaves_out_is_not_missing(tmp_path, ran):
     nodes = NODES[:11]
     pairs = rounds_of(nodes, 1)
@@ -105,7 +101,6 @@ def test_the_node_that_a_single_round_leaves_out_is_not_missing(tmp_path, ran):
 
 
 @pytest.mark.parametrize("lacking", [("n3", "n5"), ()])
-@pytest.mark.plugins("papers")
 def test_of_a_node_s_pairs_one_without_a_value_is_missing_and_no_other(tmp_path, lacking):
     pairs = [pair for pair in rounds_of(NODES, 0) if {*pair} != {*lacking}]
     found = scan(tmp_path / "run", lambda _: pairs)
@@ -120,7 +115,6 @@ def test_of_a_node_s_pairs_one_without_a_value_is_missing_and_no_other(tmp_path,
             assert {criterion.verdict for criterion in result.criteria} == {"PASS"}
 
 
-@pytest.mark.plugins("papers")
 def test_very_many_missing_pairs_are_counted(tmp_path):
     nodes = tuple(f"n{number}" for number in range(1, 21))
     result, links = links_of(scan(tmp_path / "run", lambda _: rounds_of(nodes, 3), nodes=nodes))
@@ -131,7 +125,6 @@ def test_very_many_missing_pairs_are_counted(tmp_path):
     assert [*result.rerun.values()] == [()]
 
 
-@pytest.mark.plugins("papers")
 def test_launches_are_looked_through_once_whatever_is_missing(tmp_path):
     class Counting(dict):
         passes = 0
