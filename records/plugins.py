@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plugins: what a folder of `plugins/`, or a package that is installed, adds to Assay.
 
-A plugin is one object, `PLUGIN` of its module `plugin.py`. Folders are found by their place,
-installed packages by the entry point group `assay.plugins`. Whatever a plugin names is text
+A plugin is one object of class `Plugin`: `PLUGIN` of the module `plugin.py` of a folder, or the
+object that an entry point of group `assay.plugins` names. What a plugin names is text
 "module:name", imported when it is needed.
 """
 
@@ -15,6 +15,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from records.errors import AssayError
 
 #: The folder of plugins that come with Assay.
 SHIPPED = Path(__file__).resolve().parent.parent / "plugins"
@@ -38,7 +40,7 @@ class Plugin:
 
     `forms`: machine forms by the name that `assay schema` takes. `schemas`: functions that give the
     JSON Schema of what people write. `hooks`: functions by the name of the place in the core that
-    calls them (`HOOKS`).
+    calls them; docs/plugins.md lists these places.
     """
 
     name: str
@@ -59,13 +61,22 @@ def plugins() -> dict[str, Plugin]:
     """Every plugin by its package: those of the folder `plugins`, then installed ones."""
     folders = sorted(path.parent.name for path in SHIPPED.glob("*/plugin.py"))
     found = [f"plugins.{name}.plugin:PLUGIN" for name in folders] + _installed()
-    return {_package(name.partition(":")[0]): loaded(name) for name in found}
+    return dict(map(_plugin, found))
 
 
-def _package(module: str) -> str:
-    """The package that a module is, or is in."""
-    is_package = hasattr(import_module(module), "__path__")
-    return module if is_package else module.rpartition(".")[0]
+def _plugin(name: str) -> tuple[str, Plugin]:
+    """The package and the object of a plugin. Raises AssayError where it cannot be imported."""
+    module = name.partition(":")[0]
+    try:
+        plugin, is_package = loaded(name), hasattr(import_module(module), "__path__")
+        if not isinstance(plugin, Plugin):
+            raise TypeError(f"it is {plugin!r:.80}, not a records.plugins.Plugin")
+    except Exception as error:
+        raise AssayError(
+            f"plugin {name} cannot be used: {type(error).__name__}: {error}; mend it, or uninstall"
+            " its package"
+        ) from error
+    return module if is_package else module.rpartition(".")[0], plugin
 
 
 def _installed() -> list[str]:

@@ -45,14 +45,15 @@ COMMANDS = {
         "the JSON Schema of what people write, or of what --json prints", "assay.cli.schema:declare"
     ),
 }
-#: Names of commands that were renamed → the new ones.
+#: Former names of commands → what serves now.
 RENAMED = {
-    "acceptance": "contract",
-    "campaigns": "plan",
-    "completion": "--print-completion",
-    "history": "nightly` (import and report: `assay reframe",
-    "init": "site folder",
-    "mirror": "build --mirror",
+    "acceptance": "`assay contract`",
+    "advise": "a campaign that runs the program on each library (docs/your-benchmark.md)",
+    "campaigns": "`assay plan` without a campaign",
+    "completion": "`assay --print-completion SHELL`",
+    "history": "`assay nightly`; for import and report `assay reframe`",
+    "init": "`assay site folder`",
+    "mirror": "`assay build --mirror`",
 }
 
 

@@ -57,7 +57,7 @@ def make_parser(complete: Collection[str]) -> argparse.ArgumentParser:
     further = plugin_commands()
     for word in complete:
         if word in RENAMED and word not in further:
-            raise AssayError(f"{word}: this command is now `assay {RENAMED[word]}`")
+            raise AssayError(f"{word}: this command is now {RENAMED[word]}")
     parser = _Parser(
         prog="assay",
         description="Evaluation campaigns for HPC clusters.",

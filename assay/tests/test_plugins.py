@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli import main
+from assay.cli.commands import RENAMED
 from assay.tests.test_accept_every_campaign import stored_run
 from records.plugins import plugins
 
@@ -108,3 +110,21 @@ def test_a_plugin_that_is_installed_adds_a_command_a_verdict_and_a_section(tmp_p
     assert "What varies most" in "".join(p.read_text() for p in Path(run).glob("report/*.md")), (
         reported.stderr
     )
+
+
+def test_a_plugin_that_cannot_be_imported_is_one_message(tmp_path):
+    info = tmp_path / "broken-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[assay.plugins]\nbroken = broken_plugin:PLUGIN\n")
+    told = assay(tmp_path, ["--help"], tmp_path)
+    assert told.returncode == 2
+    assert told.stderr.startswith(
+        "assay: plugin broken_plugin:PLUGIN cannot be used: ModuleNotFound"
+    )
+
+
+@pytest.mark.parametrize("word", RENAMED)
+def test_a_former_name_of_a_command_says_what_serves_now(capsys, word):
+    assert main([word, "x"]) == 2
+    assert RENAMED[word] in capsys.readouterr().err

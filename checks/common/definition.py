@@ -29,6 +29,7 @@ from checks.common.answer import (
 from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
+from checks.common.sources import OUTSIDE
 from records.metric import CheckDescription, Metric, MetricDefinition
 from records.run.brought import Brought
 from records.site.topology import Pair, Topology
@@ -198,8 +199,9 @@ class CheckDefinition(Generic[P]):
 
     @property
     def is_shipped(self) -> bool:
-        """True of a check that comes with Assay."""
-        return self.package.startswith("checks.")
+        """True of a check that comes with Assay or with a plugin, not from a folder that a user
+        names."""
+        return not self.package.startswith(OUTSIDE)
 
     def refuse_changed(self) -> None:
         """Raise AssayError where what a plan took it from is another one now."""

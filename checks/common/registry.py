@@ -20,7 +20,7 @@ from checks.common.definition import CheckDefinition
 from checks.common.guard import guard, line_below
 from checks.common.metrics import HOPS
 from checks.common.sources import CHECKS as SHIPPED
-from checks.common.sources import FURTHER_CHECKS, further_folders, shipped_folders
+from checks.common.sources import FURTHER_CHECKS, OUTSIDE, further_folders, shipped_folders
 from records.errors import AssayError
 from records.metric import CheckDescription, MetricDefinition
 from records.plugins import check_folders
@@ -75,7 +75,7 @@ def add_folder(path: str | Path, said_by: str = "--checks") -> None:
     if os.pathsep in str(folder):
         raise AssayError(f"{said_by} {path}: a path with {os.pathsep!r} in it cannot be handed on")
     # A private package represents the folder, so that relative imports work in what it holds.
-    package = f"assay_checks_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
+    package = f"{OUTSIDE}{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
     module = ModuleType(package)
     module.__path__ = [str(folder)]
     sys.modules[package] = module

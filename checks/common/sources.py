@@ -16,6 +16,8 @@ LIBRARY = CHECKS / "common" / "src"
 LAUNCH_SCRIPTS = CHECKS / "common" / "launch"
 #: The greatest files of a check outside the tree, all together.
 MOST_BYTES = 256_000_000
+#: How the private packages of folders outside the tree begin.
+OUTSIDE = "assay_checks_"
 #: Environment variable with folders outside the tree that hold further folders of checks.
 FURTHER_CHECKS = "ASSAY_CHECKS"
 

@@ -231,3 +231,7 @@ def test_startup_cost() -> None:
     startup, params = CHECKS["startup"], params_of("startup", ranks=8)
     time_s = startup.estimate_s(params, startup.layout(params, 2), SITE)
     assert time_s == pytest.approx(0.5 + 8 * 0.2)
+
+
+def test_checks_of_the_tree_and_of_its_plugins_are_no_foreign_ones():
+    assert {name for name, check in CHECKS.items() if not check.is_shipped} == set()
