@@ -58,25 +58,23 @@ def loaded(name: str) -> Any:
 
 @cache
 def plugins() -> dict[str, Plugin]:
-    """Every plugin by its package: those of the folder `plugins`, then installed ones."""
+    """Every plugin by its package: those of the folder `plugins`, then installed ones. Raises
+    AssayError for one that cannot be imported."""
     folders = sorted(path.parent.name for path in SHIPPED.glob("*/plugin.py"))
-    found = [f"plugins.{name}.plugin:PLUGIN" for name in folders] + _installed()
-    return dict(map(_plugin, found))
-
-
-def _plugin(name: str) -> tuple[str, Plugin]:
-    """The package and the object of a plugin. Raises AssayError where it cannot be imported."""
-    module = name.partition(":")[0]
-    try:
-        plugin, is_package = loaded(name), hasattr(import_module(module), "__path__")
-        if not isinstance(plugin, Plugin):
-            raise TypeError(f"it is {plugin!r:.80}, not a records.plugins.Plugin")
-    except Exception as error:
-        raise AssayError(
-            f"plugin {name} cannot be used: {type(error).__name__}: {error}; mend it, or uninstall"
-            " its package"
-        ) from error
-    return module if is_package else module.rpartition(".")[0], plugin
+    found: dict[str, Plugin] = {}
+    for name in [f"plugins.{folder}.plugin:PLUGIN" for folder in folders] + _installed():
+        module = name.partition(":")[0]
+        try:
+            plugin, is_package = loaded(name), hasattr(import_module(module), "__path__")
+            if not isinstance(plugin, Plugin):
+                raise TypeError(f"it is {plugin!r:.80}, not a records.plugins.Plugin")
+        except Exception as error:
+            raise AssayError(
+                f"plugin {name} cannot be used: {type(error).__name__}: {error}; mend it, or"
+                " uninstall its package"
+            ) from error
+        found[module if is_package else module.rpartition(".")[0]] = plugin
+    return found
 
 
 def _installed() -> list[str]:
