@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -101,7 +101,7 @@ def choice_result(
     )
     summary = [answer.sentence, *answer.details, *(note.text for note in notes)]
     first: list[Block] = [*_overview(analysis), *notes, facts(analysis)]
-    on_terminal = [_score_table(analysis), _leaders_table(analysis)]
+    on_terminal = [_score_table(analysis, run.provenance.devices), _leaders_table(analysis)]
     return Result(
         kicker=f"{run.plan.campaign} on {run.plan.site}, run {run.run_id}: {counts or 'no record'}",
         title=run.plan.question or run.plan.campaign,
@@ -144,8 +144,9 @@ def _forest(analysis: Analysis) -> Picture | None:
     return pictures.forest(analysis.comparisons, analysis.looks, analysis.register, footer)
 
 
-def _score_table(analysis: Analysis) -> Table | None:
-    score, devices = analysis.comparisons.score, analysis.run.provenance.devices
+def _score_table(analysis: Analysis, devices: Mapping[str, str] = {}) -> Table | None:
+    """Places of the environments; `devices` of those whose medium does not show them itself."""
+    score = analysis.comparisons.score
     return tables.score_table(score, analysis.register, devices) if score else None
 
 
