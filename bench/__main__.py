@@ -2,8 +2,7 @@
 """Runs the benches, or the one named with its arguments: python -m bench [NAME [ARGUMENT …]].
 
 python -m bench --against TREE [NAME [ARGUMENT …]] runs each in another tree first, by its own
-.venv, to compare before and after. Exits 1 when one missed its goal. Without `main` a bench has
-`rows` (bench/rows.py), whose numbers are the arguments.
+.venv, to compare before and after. Exits 1 when one missed its goal.
 """
 
 from __future__ import annotations
@@ -11,30 +10,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
-from bench.rows import printed
-
 #: In the order they run. What one measures, and its goal, is the first line of its docstring.
-BENCHES = (
-    *(
-        "start",
-        "plan",
-        "overhead",
-        "su3_rmd",
-        "statistics",
-        "choice",
-        "collectives",
-        "point_to_point",
-    ),
-    *("prediction", "report", "history", "nightly", "small_sites"),
-)
-#: Those that take long, gather others or are gathered by `verdicts`; they run when they are named.
-ON_REQUEST = (
-    *("verdicts", "acceptance", "neighbours", "pair_scans", "scan_files", "sequential"),
-    *("short_launches", "contracts", "planted", "vetting"),
-)
+BENCHES = ("start", "plan", "overhead", "su3_rmd", "report", "scans", "history", "verdicts")
 _ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -49,18 +28,13 @@ def main(arguments: list[str]) -> int:
         if missed:
             print(f"missed its goal or failed: {', '.join(missed)}", file=sys.stderr)
         return bool(missed)
-    name, there = arguments[0].replace("-", "_"), (*BENCHES, *ON_REQUEST)
-    if name not in there:
-        print(f"bench: no bench {name!r}; there are {', '.join(there)}", file=sys.stderr)
+    name = arguments[0].replace("-", "_")
+    if name not in BENCHES:
+        print(f"bench: no bench {name!r}; there are {', '.join(BENCHES)}", file=sys.stderr)
         return 2
-    places = ("bench.claims", "bench.faults", "bench")
-    module = import_module(next(f"{at}.{name}" for at in places if find_spec(f"{at}.{name}")))
+    module = import_module("bench.tests.verdicts" if name == "verdicts" else f"bench.{name}")
     print(f"== {name}: {(module.__doc__ or name).splitlines()[0]}", flush=True)
-    if hasattr(module, "main"):
-        return int(bool(module.main(arguments[1:])))
-    return printed(
-        module.rows(*(map(int, arguments[1:]) if arguments[1:] else module.RUNS["usual"]))
-    )
+    return int(bool(module.main(arguments[1:])))
 
 
 def _against(tree: Path, arguments: list[str]) -> int:

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from bench.rows import measured
-from bench.simulated.reframe_logs import write_logs
+from bench.tests.simulated.reframe_logs import write_logs
 
 MOST_S, MOST_BYTES = 30.0, 2**30
 

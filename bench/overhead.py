@@ -11,9 +11,14 @@ misses its goal.
 from __future__ import annotations
 
 import os
+import signal
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -22,11 +27,46 @@ from typing import Any
 import numpy as np
 
 from assay.commands import output_of
-from bench.on_cluster import on_cluster, run_campaign
 from bench.rows import Row, printed
 from records.run.record import read_records
 from reports.statistics.descriptive import median_intervals
-from virtual_cluster import ClusterSpec
+from virtual_cluster import ClusterSpec, up
+
+_ASSAY = Path(sys.executable).parent / "assay"
+
+
+@contextmanager
+def on_cluster(spec: ClusterSpec) -> Iterator[tuple[Any, Path]]:
+    """The cluster, taken down in the end, and an empty folder. What the first campaign builds in
+    the folder serves all others."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the cluster is taken down
+    cluster = up(spec)
+    try:
+        with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+            yield cluster, Path(folder)
+    finally:
+        cluster.down()
+
+
+def run_campaign(folder: Path, campaign: str, cluster: str, *options: str) -> Path:
+    """Run the text of a campaign with options of `assay run`; its run directory."""
+    (folder / "campaign.yaml").write_text(campaign)
+    return run(folder, "campaign.yaml", "--site", f"virtual:{cluster}", *options)
+
+
+def run(folder: Path, *words: str) -> Path:
+    """Run `assay run` with these words; its run directory."""
+    assay(folder, "run", *words)
+    return max(folder.glob("results/*/*"), key=lambda path: path.stat().st_ctime_ns)
+
+
+def assay(folder: Path, *words: str) -> str:
+    """Run assay in `folder`; its output. Raises RuntimeError where it could not do its work."""
+    done = subprocess.run([_ASSAY, *words], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode in (2, 4):
+        raise RuntimeError(f"assay {' '.join(words)}: {done.stderr or done.stdout}")
+    return done.stdout
+
 
 _CAMPAIGN = """
 schema: 1

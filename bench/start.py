@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.rows import Row, printed
-from bench.simulated.finished_run import make_run
+from bench.tests.simulated.finished_run import make_run
 
 TIMES, LAUNCHES = 11, 160
 HELP_GOAL_S = 0.05

@@ -7,11 +7,11 @@ from datetime import date
 import numpy as np
 import pytest
 
-from bench.claims.pair_scans import CRITERIA
-from bench.claims.scan_files import BLOCKS, faults, judged, named, scanned
-from bench.judging import CriterionEvidence, gather
-from bench.judging import judge_acceptance as judge
-from bench.simulated.machines import Machine
+from bench.tests.claims.pair_scans import CRITERIA
+from bench.tests.claims.scan_files import BLOCKS, faults, judged, named, scanned
+from bench.tests.judging import CriterionEvidence, gather
+from bench.tests.judging import judge_acceptance as judge
+from bench.tests.simulated.machines import Machine
 from records.errors import AssayError
 from records.site.pair_places import sampled_pairs
 from reports.analysis.run import analyse

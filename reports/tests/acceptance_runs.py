@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bench.simulated.machines import metric
+from bench.tests.simulated.machines import metric
 from records.criteria import Criteria
 from records.run.chain import chain_of, write_seal
 from records.run.plan import case_id

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.criteria.loading import load_criteria
-from bench.simulated import machines
+from bench.tests.simulated import machines
 from records.criteria import Criteria
 from records.site.limits import Nominal
 from reports.headline import MOST_WORDS, bound_text

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.criteria.loading import criteria_from_text, load_criteria
-from bench.judging import CriterionEvidence, judge_acceptance
+from bench.tests.judging import CriterionEvidence, judge_acceptance
 from records.criteria import Criteria
 from reports.load.loading import load_run
 from reports.verdicts.acceptance.values import gather

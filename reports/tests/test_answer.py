@@ -17,7 +17,7 @@ import pytest
 
 from assay.cli.parser import make_parser
 from assay.schema import load_campaign
-from bench.simulated.campaigns import NAMES, POINTS, extended_run, simulated_run
+from bench.tests.simulated.campaigns import NAMES, POINTS, extended_run, simulated_run
 from reports.analysis.run import Analysis, analyse
 from reports.analysis.sensitivity import turns
 from reports.answers import HEADLINE_WORDS, MOST_WORDS, Answer, State, fitting, listed

@@ -18,7 +18,7 @@ from pypdf import PdfReader
 
 from assay.criteria.loading import criteria_from_text
 from assay.documents.report import build_report
-from bench.simulated.nights import Event, normal, simulate
+from bench.tests.simulated.nights import Event, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store
 from reports.render import html

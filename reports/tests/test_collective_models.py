@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.claims.collectives import (
+from bench.tests.claims.collectives import (
     COUNTS,
     DELAYS,
     FOREIGN,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.simulated.nights import Event, normal, simulate
+from bench.tests.simulated.nights import Event, normal, simulate
 from records.history import USUAL_FINDS
 from records.history.model import Change, History, SeriesKey
 from reports.answers import Answer, State

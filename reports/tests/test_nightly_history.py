@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from assay.cli import main
-from bench.simulated.nights import Event, normal, simulate
+from bench.tests.simulated.nights import Event, normal, simulate
 from records.history.model import Change
 from records.history.store import Store
 from reports.tests.synthetic import HPL_FIXED, case, chained, changed, write_run

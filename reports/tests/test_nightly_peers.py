@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from assay.cli import main
-from bench.simulated.nights import LAUNCHES, NOISES, history_of, judge_all, normal
+from bench.tests.simulated.nights import LAUNCHES, NOISES, history_of, judge_all, normal
 from records.history.model import Acceptance, History, Night, NightValues, SeriesKey
 from records.history.reading import read_history
 from records.history.store import Store

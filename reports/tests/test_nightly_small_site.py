@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bench.simulated.nights import Event, heavy, judge_all, normal, simulate
+from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate
 from reports.load.nights import nights_of
 from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.rules import rules_for

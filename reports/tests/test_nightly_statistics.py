@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from bench.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
+from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
 from reports.statistics import e_divisive, tails
 from reports.statistics.tails import residuals
 from reports.verdicts.nightly.lasting import P_ENERGY, may_shift

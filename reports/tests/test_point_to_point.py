@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, nnls  # type: ignore[import-untyped]
 
-from bench.claims.point_to_point import FEW, SMOOTH, found_in, packets
+from bench.tests.claims.point_to_point import FEW, SMOOTH, found_in, packets
 from reports.models.parts import best_edges, costs_of_parts
 from reports.models.point_to_point import _fit, plain_line, segmented
 

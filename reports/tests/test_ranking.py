@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from bench.simulated.campaigns import POINTS, simulated_run
+from bench.tests.simulated.campaigns import POINTS, simulated_run
 from records.metric import MetricDefinition
 from records.run.plan import Plan
 from reports.analysis.failures import FailureRate

@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from bench.simulated.campaigns import NAMES, POINTS, simulated_run
+from bench.tests.simulated.campaigns import NAMES, POINTS, simulated_run
 from records.run.interims import Interim
 from records.run.plan import Sequential
 from reports.analysis.cells import ComparisonJudgement

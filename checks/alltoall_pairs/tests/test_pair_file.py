@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from bench.simulated.machines import Machine, write_program_file
+from bench.tests.simulated.machines import Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE, MOST_IN_RECORD
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence.ranks import Evidence, RankFacts

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from assay.cli import main
 from assay.tests.campaign_texts import SITE_FILE
-from bench.claims.contracts import Noisy, at_limit, peers
+from bench.tests.claims.contracts import Noisy, at_limit, peers
 from plugins.contract.log import CONTRACTS
 from plugins.contract.risks import chances, machine_chances, share_chances
 from plugins.contract.tests.test_contracts import CONTRACT

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.claims.prediction import serial_share
+from bench.tests.claims.prediction import serial_share
 from plugins.predict.library import Library, Link, Resampled, library_of
 from plugins.predict.outcome import PredictionOutcome
 from plugins.predict.picture import prediction_picture

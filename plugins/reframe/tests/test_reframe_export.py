@@ -14,7 +14,7 @@ import pytest
 
 from assay.cli import main
 from assay.tests.published_forms import published
-from bench.simulated.reframe_logs import write_logs
+from bench.tests.simulated.reframe_logs import write_logs
 
 STORED = Path(__file__).parents[3] / "reports/tests/stored_run"
 INSERT = """

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench.simulated.reframe_logs import SLOW_NODE, log_lines, step_at, write_logs
+from bench.tests.simulated.reframe_logs import SLOW_NODE, log_lines, step_at, write_logs
 from plugins.reframe.imported import CAMPAIGN, nodes_of, stored_launches
 from plugins.reframe.importing import import_files, surveys_of
 from plugins.reframe.survey.forms import ImportForm

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter  # type: ignore[import-untyped]
 
-from bench.simulated.reframe_logs import SLOW_NODE, write_logs
+from bench.tests.simulated.reframe_logs import SLOW_NODE, write_logs
 from plugins.reframe.export import references
 from plugins.reframe.imported import CAMPAIGN
 from plugins.reframe.importing import import_files, surveys_of

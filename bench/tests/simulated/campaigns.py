@@ -12,7 +12,7 @@ import msgspec
 import msgspec.structs
 import numpy as np
 
-from bench.judging import Comparisons, compare_environments
+from bench.tests.judging import Comparisons, compare_environments
 from records.run.chain import Chain
 from records.run.extensions import UNTIL
 from records.run.interims import Interim, asked_blocks

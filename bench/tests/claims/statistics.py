@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coverage of the report's intervals on simulated launches with known truth (goal: 93–97 %).
 
-python -m bench statistics [SIMULATIONS]. Exits 1 when an interval that the report claims at 95 %
-covers less or more (bench/rows.py). Rows marked "not claimed" show why the claim is limited as the
-docstrings and the report say.
+Exits 1 when an interval that the report claims at 95 % covers less or more (bench/rows.py). Rows
+marked "not claimed" show why the claim is limited as the docstrings and the report say.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Success rate of `assay predict` on machines whose law is known (goal: 95 % intervals hold).
 
-python -m bench prediction [CAMPAIGNS]. Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on
-64, 256 and 1024: a machine that obeys the law, one whose messages slow down with a power of the
-nodes, one that varies more, machines that differ. Collective operations on 2 to 8 and on 2 to 64
-nodes of machines whose law is one of the candidates of claims/collectives.py, or none of them.
-
+Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on 64, 256 and 1024: a machine that obeys the
+law, one whose messages slow down with a power of the nodes, one that varies more, machines that
+differ. Collective operations on 2 to 8 and on 2 to 64 nodes of machines whose law is one of the
+candidates of claims/collectives.py, or none of them.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from bench.claims.collectives import COUNTS as LAW_COUNTS
-from bench.claims.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck, TrueLaw
-from bench.judging import predict
 from bench.rows import Row, efforts, mean, share
+from bench.tests.claims.collectives import COUNTS as LAW_COUNTS
+from bench.tests.claims.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck, TrueLaw
+from bench.tests.judging import predict
 from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run

@@ -1,28 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nightly verdicts on simulated series: delays, false alarms, cost of years of history.
+"""Nightly verdicts on simulated series: delays and false alarms.
 
-python -m bench nightly [SERIES [STEP_SERIES]]. Simulated sites of 200 series with known truth: 30
-nights of reference, then 80 nights judged one after the other, with re-runs, as a site does it.
-SERIES series a row show how often anything is said without cause, by stage; STEP_SERIES series a
-row show when a change is known. Then the cost of three years of 500 series. The targets are what
-docs/nightly.md promises.
+Simulated sites of 200 series with known truth: 30 nights of reference, then 80 nights judged one
+after the other, with re-runs, as a site does it. The targets are
+what docs/nightly.md promises.
 """
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-from bench.judging import check_history, rules_for
-from bench.rows import Row, efforts, mean, printed, share
-from bench.simulated.nights import NOISES, Event, JudgedNights, judge_all, normal, simulate
-from records.history.model import NightValues
-from records.history.store import Store
+from bench.rows import Row, efforts, mean, share
+from bench.tests.judging import rules_for
+from bench.tests.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
 
 TOPIC = "Nightly: sites of 200 series"
 #: Series a row, series a row with a step, noises.
@@ -168,29 +161,6 @@ def slow_sites(series: int, least: int = 10) -> Iterator[Row]:
             yield mean(f"{what}, of {part * 30:.1f} slow ones", nights)
 
 
-def cost(series: int = 500, nights: int = 1095) -> None:
-    """Three years of 500 series: adding and judging one more night."""
-    history = simulate(Event("nothing"), normal, 0.01, (series, nights), 1)
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-        path = Path(folder) / "history.sqlite"
-        with Store(path, create=True) as store:
-            started = time.monotonic()
-            for place, night in enumerate(history.nights):
-                values = history.values[:, place].tolist()
-                pairs = zip(history.series, values, strict=True)
-                store.add(night, [NightValues(key, (value,) * 5) for key, value in pairs])
-            adding = (time.monotonic() - started) / nights
-            store.database.execute("UPDATE night SET judged=1 WHERE id<?", (nights,))
-            started = time.monotonic()
-            checked = check_history(store, "simulated", "nightly")
-            taken = time.monotonic() - started
-        size = path.stat().st_size
-    print(
-        f"{nights} nights × {series} series: {adding * 1e3:.1f} ms to add a night, {taken:.2f} s to"
-        f" judge one ({checked.judgement.judged} series), {size / 1e6:.0f} MB on disk"
-    )
-
-
 def rows(series: int, steps: int, noises: Sequence[str] = tuple(NOISES)) -> Iterator[Row]:
     """All rows with so many series each; of `noises` alone in a spread of 1 %, if not of all."""
     some = len(noises) < len(NOISES)
@@ -203,11 +173,3 @@ def rows(series: int, steps: int, noises: Sequence[str] = tuple(NOISES)) -> Iter
     yield from slow_sites(series // 2, 4 if some else 10)
     for site in chosen(step_sites()):
         yield from step_lines(site, steps)
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    series, steps = [*map(int, arguments), 200, 40][:2]
-    status = printed(rows(series, steps))
-    cost()
-    return status

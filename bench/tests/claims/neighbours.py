@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Test of whether neighbours mattered, on simulated launches with known truth.
 
-python -m bench neighbours. Cases whose launches stray by 0.3 to 5 %, with long tails and a drift
-that all cases share, run several at a time; which launches run alone is drawn as a run draws it.
-Those beside others are slower by nothing, 3 or 10 %.
+Cases whose launches stray by 0.3 to 5 %, with long tails and a drift that all cases share, run
+several at a time; which launches run alone is drawn as a run draws it. Those beside others are
+slower by nothing, 3 or 10 %.
 """
 
 from __future__ import annotations

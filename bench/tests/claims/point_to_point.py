@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Protocol switches, start-up times and rates of simulated ping-pongs.
 
-python -m bench point_to_point [CURVES]. Times are 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes
-an octave, with a step at a limit; launches share a part of their luck over all sizes.
+Times are 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes an octave, with a step at a limit;
+launches share a part of their luck over all sizes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts of the choice on simulated campaigns with known truth.
 
-python -m bench choice [CAMPAIGNS]. Four environments, 17 points in five cases, all pairs, judged by
-the code that reports.
+Four environments, 17 points in five cases, all pairs, judged by the code that reports.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.judging import LEAST_DIFFERENCE, Comparisons
 from bench.rows import Count, Row, efforts
-from bench.simulated.campaigns import (
+from bench.tests.judging import LEAST_DIFFERENCE, Comparisons
+from bench.tests.simulated.campaigns import (
     CASE_OF_POINT,
     CASES,
     CHECKS,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nightly verdicts of a site of 12 series: first month, node sets, silence, growth, limits.
 
-python -m bench small_sites [HISTORIES]. Simulated histories with known truth, as many a row; the
-shipped nightly campaign has 12 series beside those of single nodes.
+Simulated histories with known truth, as many a row; the shipped nightly campaign has 12 series
+beside those of single nodes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from bench.judging import (
+from bench.rows import Row, efforts, mean, share
+from bench.tests.judging import (
     day_spreads,
     evidence,
     judge_night,
@@ -20,8 +21,7 @@ from bench.judging import (
     rules_for,
     two_days_interval,
 )
-from bench.rows import Row, efforts, mean, share
-from bench.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
+from bench.tests.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
 from records.history.model import History
 from reports.statistics.descriptive import log_ratio_interval
 
@@ -86,15 +86,15 @@ def first_month(n: int) -> Iterator[Row]:
             told = judge_all(history, RULES)
             counts.append(alarm_nights(told, 0, MONTH))
             later.append(alarm_nights(told, MONTH, 2 * MONTH))
-        yield mean(f"first month: {noise} 1 %, {event.name}", counts, most=1.0)
-        yield mean(f"second month: {noise} 1 %, {event.name}", later, most=1.0)
+        yield mean(f"{noise} 1 %, {event.name}: false alarm nights, first month", counts, most=1.0)
+        yield mean(f"{noise} 1 %, {event.name}: false alarm nights, second month", later, most=1.0)
     for at in (3, 5, 8):
         event = Event("step", step=0.08, at=at)
         found = [
             len(first_told(judge_all(history, RULES), "regression", at))
             for history in histories(event, "normal", 0.01, 60, max(1, n // 4))
         ]
-        text = f"first nights: +8 % after {at} nights, reported within 60"
+        text = f"+8 % after {at} nights: reported within 60"
         yield share(text, sum(found), SERIES * len(found), least=0.95)
 
 

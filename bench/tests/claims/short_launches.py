@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that are too short to measure something, on simulated machines.
 
-python -m bench short_launches [MACHINES]. Machines with cores of 1 to 50 GFLOP/s and links from
-100 Mbit/s to 200 Gbit/s draw parameters of each check at random; what a launch takes there is
-computed here, not by the check. A clock tick of 4 ms disturbs launches of one go.
+Machines with cores of 1 to 50 GFLOP/s and links from 100 Mbit/s to 200 Gbit/s draw parameters of
+each check at random; what a launch takes there is computed here, not by the check. A clock tick of
+4 ms disturbs launches of one go.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bench.rows import Count, Row, efforts, share
-from bench.simulated.machines import Speeds
+from bench.tests.simulated.machines import Speeds
 from checks.common.durations import LEAST_ONCE_S, shortfall
 from checks.common.registry import CHECKS
 from records.metric import Metric

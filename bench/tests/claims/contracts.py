@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contracts on simulated machines of known truth: both parties' risks against those declared.
 
-python -m bench contracts [CONTRACTS]. Launches are drawn one machine after the other and judged by
-the judge itself, with its re-runs; what was declared comes from plugins/contract/risks.py.
+Launches are drawn one machine after the other and judged by the judge itself, with its re-runs;
+what was declared comes from plugins/contract/risks.py.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from assay.criteria.risks import MARGIN, SimulatedMachines
 from assay.plan import Narrowing, make_plan
 from assay.schema import load_campaign
 from assay.sites.facts import SiteFacts
-from bench.claims.acceptance import criteria_of, criterion
 from bench.rows import Row, efforts, share
+from bench.tests.claims.acceptance import criteria_of, criterion
 from plugins.contract.risks import Chances, chances, machine_chances, share_chances
 from plugins.contract.stability.booking import Booked, Outage, Spell
 from plugins.contract.stability.judge import Figures

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scans of all pairs of a large machine, judged and run again in rounds.
 
-python -m bench pair_scans [MACHINES [MACHINES]] (of 100 and of 1,000 nodes). Bandwidths with known
-truth in memory: launches scatter by 1 %, one in 1,000 loses 10 to 30 % by itself. What is asked for
-is measured again, and only that, until nothing is asked for.
+Bandwidths with known truth in memory: launches scatter by 1 %, one in 1,000 loses 10 to 30 % by
+itself. What is asked for is measured again, and only that, until nothing is asked for.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from bench.claims.acceptance import criteria_of, criterion, titles_of
-from bench.judging import (
+from bench.rows import Row, efforts, mean, share
+from bench.tests.claims.acceptance import criteria_of, criterion, titles_of
+from bench.tests.judging import (
     CriterionEvidence,
     Judgement,
     LaunchRef,
     Values,
     judge_acceptance,
 )
-from bench.rows import Row, efforts, mean, share
-from bench.simulated.machines import Machine, Noise, measured_pairs
+from bench.tests.simulated.machines import Machine, Noise, measured_pairs
 from records.metric import MetricDefinition, Register
 from records.run.plan import PlannedCase
 from records.site.limits import Nominal

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts of acceptance on simulated machines with known truth, by the criteria `standard`.
 
-python -m bench acceptance [MACHINES]. Each machine is run, judged, run again as long as the
-judgement asks for it, and judged anew; bench/simulated/machines.py knows nothing of the code that
-judges.
+Each machine is run, judged, run again as long as the judgement asks for it, and judged anew;
+bench/tests/simulated/machines.py knows nothing of the code that judges.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from ClusterShell.NodeSet import NodeSet
 
 from assay.criteria.loading import load_criteria
 from assay.criteria.risks import risks
-from bench.judging import Judgement, gather, judge_acceptance, stated_rates
 from bench.rows import Row, efforts, share
-from bench.simulated.machines import CHECKS, Machine, Noise, write_run
+from bench.tests.judging import Judgement, gather, judge_acceptance, stated_rates
+from bench.tests.simulated.machines import CHECKS, Machine, Noise, write_run
 from records.criteria import Criteria
 from records.errors import AssayError
 from reports.load.loading import load_run

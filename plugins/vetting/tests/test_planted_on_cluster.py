@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.tests.test_run_on_cluster import of_full as pytestmark
-from bench.faults.vetting import FAULTS, on_node, prepare, vet, with_fault
 from plugins.vetting.nodes import own_command
+from plugins.vetting.tests.planted import FAULTS, on_node, prepare, vet, with_fault
 from virtual_cluster import Cluster
 from virtual_cluster.tests.clusters import made
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laws of collective operations in simulated times (goal: at most 5 % wrong ones determined).
 
-python -m bench collectives [DATASETS]. Times over eight lengths from 4 B to 64 KiB and six to ten
-process counts, with errors of each time and errors that all times of one count share; the truth is
-a law of the candidates, or none of them.
+Times over eight lengths from 4 B to 64 KiB and six to ten process counts, with errors of each time
+and errors that all times of one count share; the truth is a law of the candidates, or none of them.
 """
 
 from __future__ import annotations

@@ -1,30 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vettings of virtual nodes: each planted fault is found, no healthy node is unfit (goal: all).
-
-python -m bench vetting [HEALTHY [FAULT …|none]]. Brings its own cluster up, of four nodes, and of
-two more where HEALTHY is not 0, and takes it down. `assay vet` makes a reference, then
-each fault is planted on n2, which is vetted by a job; then HEALTHY (default 40) vettings of nodes
-without a fault, two at once. A healthy node may be suspect, and a fault must make its node unfit,
-but for the kernel setting, which is suspect.
-"""
+"""Faults that are planted on a node of a virtual cluster, and `assay vet` on it."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.on_cluster import assay, on_cluster
-from bench.rows import Row, printed
+from bench.overhead import assay
 from plugins.vetting.records import Vetting, vetting_of
-from records.errors import InfrastructureError
-from virtual_cluster import Cluster, ClusterSpec
+from virtual_cluster import Cluster
 from virtual_cluster.host import run as run_here
 
-CLUSTER, VETTED = "vet-bench", "n2"
+VETTED = "n2"
 #: What gives a node a disk: a folder of the machine's.
 _MOUNT = "mkdir -p /cluster/node/disk && mount --bind /cluster/node/disk /tmp/disk"
 #: A node whose cores' time is limited gets it although the machine does other work: a node that has
@@ -115,43 +103,3 @@ def with_fault(cluster: Cluster, folder: Path, fault: Fault) -> Vetting:
     finally:
         on_node(cluster, VETTED, fault.remove)
         cluster.mend(VETTED)
-
-
-def rows(healthy: int, names: list[str]) -> Iterator[Row]:
-    """A row a fault, and one of the healthy nodes."""
-    spec = ClusterSpec(CLUSTER, nodes=6 if healthy else 4, network="fast-ethernet")
-    with on_cluster(spec) as (cluster, folder):
-        nodes = sorted(cluster.site_facts()["nodes"])
-        steps = "arithmetic,disk,link" + ",latency,memory" * bool(healthy)
-        prepare(cluster, folder, steps, *(nodes[:2] if healthy else nodes))
-        for name in names:
-            fault = FAULTS[name]
-            what, target = f"planted: {fault.title}", f"{fault.word}: {fault.said}"
-            try:
-                found = with_fault(cluster, folder, fault)
-            except InfrastructureError as error:
-                if not fault.disk:  # which alone needs a control group
-                    raise
-                yield Row(what, "", f"not judged: {error}")
-                continue
-            kept = found.word == fault.word and fault.said in found.line
-            yield Row(what, target, found.line, kept)
-
-        def one(i: int) -> Vetting:
-            found = vet(folder, CLUSTER, f"--steps={steps}", nodes[i % 2])[0]
-            print(f"  {i + 1}: {found.took_s:.1f} s, {found.line}", flush=True)
-            return found
-
-        with ThreadPoolExecutor(2) as pool:  # n1 and n2, which share no core
-            healthy_ones = [*pool.map(one, range(healthy))]
-        words = Counter(one.word for one in healthy_ones)
-        slowest = max((one.took_s for one in healthy_ones), default=0.0)
-        value = f"{dict(words)}, the longest {slowest:.1f} s"
-        yield Row(f"{healthy} vettings of healthy nodes", "none unfit", value, not words["unfit"])
-
-
-def main(arguments: list[str]) -> int:
-    """The rows; 1 when one misses."""
-    healthy = int(arguments[0]) if arguments else 40
-    named = arguments[1:] or [*FAULTS]
-    return printed(rows(healthy, [] if named == ["none"] else named))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequential designs on simulated campaigns with known truth: error, coverage, launches saved.
 
-python -m bench sequential [CAMPAIGNS]. Campaigns as in claims/choice.py, six to twenty blocks,
-judged and ended by the code that runs and reports them.
+Campaigns as in claims/choice.py, six to twenty blocks, judged and ended by the code that runs and
+reports them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from assay.plan.planner import sequential_design
 from assay.schema.model import Blocks
-from bench.claims.choice import (
+from bench.rows import Row, efforts, mean, share
+from bench.tests.claims.choice import (
     ALIKE,
     MIXED,
     NOISES,
@@ -24,9 +25,8 @@ from bench.claims.choice import (
     launches,
     wrong_words,
 )
-from bench.judging import Comparisons, Judgements, compare_environments, outcome
-from bench.rows import Row, efforts, mean, share
-from bench.simulated.campaigns import (
+from bench.tests.judging import Comparisons, Judgements, compare_environments, outcome
+from bench.tests.simulated.campaigns import (
     CASE_OF_POINT,
     CASES,
     MESSAGES,

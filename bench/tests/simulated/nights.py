@@ -9,7 +9,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from bench.judging import NightFinding, Rules, evidence, judge_night, nights_of
+from bench.tests.judging import NightFinding, Rules, evidence, judge_night, nights_of
 from records.history.model import Change, History, Launches, Night, SeriesKey
 from reports.statistics.descriptive import Matrix
 

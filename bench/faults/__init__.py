@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Faults planted on a virtual cluster, each to be found."""
