@@ -86,8 +86,6 @@ schema: setup ## write the JSON Schemas of campaign, criteria and site files and
 	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
 	@$(ASSAY) schema site > site-config/site.schema.json
 	@mkdir -p docs/schemas && $(ASSAY) schema forms --out docs/schemas
-	@sed -i -e '/^<!-- keys: verdicts/,/^<!-- end of keys/{//!d}' \
-		-e '/^<!-- keys: verdicts/r /dev/stdin' docs/data.md < <($(ASSAY) schema verdicts --markdown)
 	@sed -i -e '/^<!-- keys:/,/^<!-- end of keys/{//!d}' -e '/^<!-- keys:/r /dev/stdin' docs/sites.md \
 		< <($(ASSAY) schema site --markdown)
 

@@ -102,23 +102,29 @@ def json_schema(form: type[Part], title: str) -> dict[str, Any]:
 
 
 def key_table(schema: dict[str, Any]) -> str:
-    """Every key of a schema with its meaning, as a Markdown table."""
-    rows = (f"| `{path}` | {text} |" for path, text in _keys(schema, schema, ""))
+    """Every key of a schema with its meaning, as a Markdown table; a struct is explained once."""
+    rows = (f"| `{path}` | {text} |" for path, text in _keys(schema, schema, "", {}))
     return "\n".join(["| key | meaning |", "|---|---|", *rows])
 
 
-def _keys(node: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
-    """The keys below a node of a schema; of a choice of types those of each."""
+def _keys(
+    node: dict[str, Any], schema: dict[str, Any], path: str, shown: dict[str, str]
+) -> Iterator[tuple[str, str]]:
+    """The keys below a node of a schema; of a choice of types those of each; `shown`: the path of
+    each struct whose keys were given."""
+    if shown.setdefault(name := node.get("$ref", ""), path) != path and name:
+        yield f"{path}.…", f"Keys as in `{shown[name]}`"
+        return
     node = _referred(node, schema)
     for choice in node.get("anyOf", ()):
-        yield from _keys(choice, schema, path)
+        yield from _keys(choice, schema, path, shown)
     if isinstance(items := node.get("items"), dict):
-        yield from _keys(items, schema, f"{path}[]")
+        yield from _keys(items, schema, f"{path}[]", shown)
     for name, value in node.get("properties", {}).items():
         inner = f"{path}.{name}".removeprefix(".")
         text = value.get("description") or _referred(value, schema).get("description", "")
         yield inner, text.rstrip(".").replace("|", "\\|")
-        yield from _keys(value, schema, inner)
+        yield from _keys(value, schema, inner, shown)
 
 
 def _referred(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

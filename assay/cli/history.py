@@ -23,8 +23,8 @@ from records.history.reading import read_history
 from records.history.store import Store, no_nights
 from reports.notation.units import count_text
 from reports.show.slides import write_pictures
+from reports.verdicts.nightly.check import read_night
 from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm, SilentForm
-from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.wording import changes_text, history_form, missed_text, nights_text
 

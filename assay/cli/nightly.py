@@ -46,7 +46,7 @@ from records.history.model import Missed
 from records.history.store import Store
 from records.run.run_directory import open_run
 from records.text.withheld import masked
-from reports.verdicts.nightly.night import read_night
+from reports.verdicts.nightly.check import read_night
 
 
 def run_command(arguments: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from reports.verdicts.comparison.days import day_spreads, two_days_interval
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.forms import NightFinding
 from reports.verdicts.nightly.judge import judge as judge_night
-from reports.verdicts.nightly.rules import Rules, rules_for
+from reports.verdicts.nightly.limits import Rules, rules_for
 from reports.verdicts.nightly.tonight import evidence
 
 __all__ = [

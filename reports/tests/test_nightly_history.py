@@ -21,7 +21,7 @@ from records.history.model import Change
 from records.history.store import Store
 from reports.tests.synthetic import HPL_FIXED, case, chained, changed, write_run
 from reports.verdicts.comparison.days import day_spreads
-from reports.verdicts.nightly.night import read_night
+from reports.verdicts.nightly.check import read_night
 
 pytestmark = pytest.mark.numerical
 

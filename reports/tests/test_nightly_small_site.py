@@ -9,7 +9,7 @@ import pytest
 from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate
 from reports.load.nights import nights_of
 from reports.verdicts.nightly.judge import judge
-from reports.verdicts.nightly.rules import rules_for
+from reports.verdicts.nightly.limits import rules_for
 from reports.verdicts.nightly.tonight import evidence
 
 pytestmark = pytest.mark.numerical

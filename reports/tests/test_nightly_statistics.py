@@ -11,8 +11,7 @@ from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simula
 from reports.statistics import e_divisive, tails
 from reports.statistics.tails import residuals
 from reports.verdicts.nightly.lasting import P_ENERGY, may_shift
-from reports.verdicts.nightly.limits import limits, references
-from reports.verdicts.nightly.rules import Rules, rules_for
+from reports.verdicts.nightly.limits import Rules, limits, references, rules_for
 
 pytestmark = pytest.mark.numerical
 

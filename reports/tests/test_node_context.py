@@ -5,7 +5,7 @@ import pytest
 
 from records.history.model import Night
 from reports.load.nights import context_starts
-from reports.verdicts.nightly.context import context_changes
+from reports.verdicts.nightly.wording import context_changes
 
 KNOWN = {"host.kernel": "6.1", "node.kernel": "Linux 5.14", "environments.mpich.library": "4.0.2"}
 

@@ -36,7 +36,7 @@ from reports.verdicts.choice.leaders import crossovers
 from reports.verdicts.choice.pictures import BOUNDS_WIDTH, score_picture
 from reports.verdicts.choice.result import choice_result
 from reports.verdicts.choice.tables import pairs_table, score_note, score_table
-from reports.verdicts.nightly.night import read_night
+from reports.verdicts.nightly.check import read_night
 
 pytestmark = pytest.mark.numerical
 

@@ -17,8 +17,7 @@ from records.history.store import Store
 from reports.load.loading import load_run
 from reports.render import html
 from reports.tests.synthetic import case, chained, changed, write_run
-from reports.verdicts.nightly.check import check_history
-from reports.verdicts.nightly.night import read_night
+from reports.verdicts.nightly.check import check_history, read_night
 from reports.verdicts.nightly.result import night_result
 
 KIND = {"name": "wobble", "unit": "quanta/s", "better": "lower"}

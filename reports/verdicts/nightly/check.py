@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges the nights of a history that are not judged yet, and keeps what was found."""
+"""From a run directory to a night; the nights of a history that are not judged yet are judged."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
 from records.errors import AssayError, ExitStatus
 from records.history import USUAL_FINDS
-from records.history.model import Change, History, Night
+from records.history.context import context_of
+from records.history.model import Change, History, Night, NightValues, SeriesKey
 from records.history.reading import read_history
 from records.history.store import Store
 from records.run.provenance import Provenance, read_provenance
+from records.site.node_facts import kinds_of
+from records.text.plain_text import one_line
 from reports.answers import State
+from reports.load.loading import Run, load_run
 from reports.load.nights import nights_of
-from reports.verdicts.nightly.context import context_changes
 from reports.verdicts.nightly.forms import ContextPart, NightFinding
 from reports.verdicts.nightly.judge import NightJudgement, judge
-from reports.verdicts.nightly.rules import Rules, rules_for
+from reports.verdicts.nightly.limits import Rules, rules_for
 from reports.verdicts.nightly.tonight import Tonight, evidence
+from reports.verdicts.nightly.wording import context_changes
 
 
 @dataclass(frozen=True)
@@ -152,3 +158,80 @@ def _before(changes: Sequence[Change], history: History, position: int) -> list[
         for change in changes
         if change.accepted or history.position(change.found) < position
     ]
+
+
+MOST_FAILURES = 50
+
+
+def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
+    """The night of a run directory: its context, its counts, the values of its ok launches.
+
+    Of each check its deciding metric and those beside it are kept, all metrics where none decides.
+    A metric that is not
+    positive (and may not be zero) is left out with a warning. Raises AssayError for a directory
+    that is no run, whose records are damaged, or that tells no time: nothing of it may then enter
+    a history.
+    """
+    run = load_run(directory)
+    warnings = list(run.warnings)
+    values = []
+    register = run.plan.register
+    for series in run.series:
+        case = run.plan.cases[series.case]
+        if not register.is_kept(case.check, series.metric):
+            continue
+        metric = register.metrics[series.metric]
+        if (series.values <= 0).any() and not metric.may_be_zero:
+            warnings.append(f"{case.id}: {metric.name} is not positive; it was left out")
+            continue
+        key = SeriesKey(
+            case_id=case.id,
+            check=case.check,
+            environment=case.environment,
+            params=case.params,
+            metric=metric.name,
+            unit=metric.unit,
+            better=metric.better,
+            at=dict(series.at),
+            title=register.metric_title(metric.name),
+            check_title=register.check_title(case.check),
+        )
+        values.append(NightValues(key, tuple(series.values.tolist())))
+    return _night(run, directory, warnings), values
+
+
+def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
+    counted = list(run.counted())
+    failures = [
+        f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"
+        f" {launch.status}: {one_line(launch.reason or 'no reason recorded')}"
+        for launch in counted
+        if launch.status in ("failed", "wrong", "lost")
+    ]
+    return Night(
+        run_id=run.run_id,
+        site=run.plan.site,
+        campaign=run.plan.campaign,
+        started_at=_begun(run),
+        context=context_of(run.provenance, run.nodes),
+        nodes=run.nodes,
+        statuses=dict(Counter(launch.status for launch in counted)),
+        failures=tuple(failures[:MOST_FAILURES]),
+        warnings=tuple(warnings),
+        run_path=str(directory),
+        kinds=kinds_of(run.provenance.nodes),
+    )
+
+
+def _begun(run: Run) -> str:
+    """When the run began, or else its first launch, or else as its id says."""
+    starts = (one.started_at for one in run.launches.details.values() if one.started_at)
+    begun = run.provenance.started_at or min(starts, default=run.run_id.partition("-")[0])
+    try:
+        moment = datetime.fromisoformat(begun)
+    except ValueError as error:
+        raise AssayError(
+            f"{run.directory / 'provenance.json'}: `started_at`: found {begun!r:.100}, allowed is a"
+            " time such as 2026-11-20T23:50:11Z; put back the file that `assay run` wrote"
+        ) from error
+    return moment.isoformat().replace("+00:00", "Z")

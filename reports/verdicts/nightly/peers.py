@@ -18,7 +18,7 @@ from reports.load.nights import SETTLED_NIGHTS
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import peers_of, reach_of, scores_of
 from reports.statistics.tails import Counts, Mask
-from reports.verdicts.nightly.rules import Rules
+from reports.verdicts.nightly.limits import Rules
 
 #: The chance that a re-run confirms that any sound node is slow; how many robust deviations a slow
 #: node lies away.

@@ -20,8 +20,7 @@ from reports.load.nights import (
 )
 from reports.statistics.descriptive import Matrix
 from reports.statistics.tails import Counts, Mask, last_of, residuals
-from reports.verdicts.nightly.limits import References, limits, references, worsening
-from reports.verdicts.nightly.rules import Rules
+from reports.verdicts.nightly.limits import References, Rules, limits, references, worsening
 from reports.verdicts.nightly.wording import case_names
 
 #: Message lengths up to this are start-up bound; their floor is wider.

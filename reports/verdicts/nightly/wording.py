@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from records.history.context import NODE
 from records.history.model import Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
-from reports.load.nights import concerns
+from reports.load.nights import concerns, told_by_nodes
 from reports.notation.labels import check_labels, point_text
 from reports.notation.units import count_text, has_speed, percent, readable_unit, slower_text
 from reports.notation.values import quantity
-from reports.verdicts.nightly.context import context_changes
 from reports.verdicts.nightly.forms import (
     ChangePart,
+    ContextPart,
     GroupPart,
     HistoryForm,
     MissedPart,
@@ -25,6 +26,28 @@ from reports.verdicts.nightly.forms import (
     causes_text,
     moment,
 )
+
+
+def context_changes(before: Night, after: Night) -> list[ContextPart]:
+    """What changed in software, machine and node set from one night to another.
+
+    A night of an Assay that asked no nodes says nothing of what these tell.
+    """
+    names = sorted(before.context.keys() | after.context.keys())
+    if not all(any(name.startswith(NODE) for name in one.context) for one in (before, after)):
+        names = [name for name in names if not told_by_nodes(name)]
+    # Nor does a night of one that asked no library for its device.
+    names = [
+        name
+        for name in names
+        if not name.endswith(".device") or {name} <= before.context.keys() & after.context.keys()
+    ]
+    return [
+        ContextPart(name, before.context.get(name), after.context.get(name))
+        for name in names
+        if before.context.get(name) != after.context.get(name)
+    ]
+
 
 #: Nights that a list for people shows.
 _MOST_NIGHTS = 30
