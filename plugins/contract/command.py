@@ -30,13 +30,20 @@ from assay.schema.document import clipped
 from assay.schema.problems import did_you_mean, listed
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of
-from plugins.contract.course import ContractCourse
-from plugins.contract.documents import RISKS, SUMS, contract_file, course_of, write_documents
+from plugins.contract.documents import (
+    RISKS,
+    SUMS,
+    contract_file,
+    course_of,
+    verify_contract,
+    write_documents,
+)
 from plugins.contract.forms import ContractRisksForm
 from plugins.contract.loading import load_contract
 from plugins.contract.log import (
     CONTRACT,
     CONTRACTS,
+    ContractCourse,
     ContractFolder,
     create_contract,
     open_contract,
@@ -46,7 +53,6 @@ from plugins.contract.planning import planned
 from plugins.contract.result import contract_result
 from plugins.contract.stability.command import watch_command
 from plugins.contract.stages import judge_again, refuse_blocked, run_period, run_stage
-from plugins.contract.verifying import verify_contract
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import as_text

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from plugins.contract.course import ContractCourse, ContractVerdict, StageAttempt
-from plugins.contract.log import LogEntry
+from plugins.contract.log import ContractCourse, ContractVerdict, LogEntry, StageAttempt
 from records.forms import Form, Part, key
 from reports.judgement import Finding, JudgedCriterion
 from reports.statistics.bounds import Verdict

@@ -21,8 +21,7 @@ from assay.schema.loading import file_of, load_campaign
 from assay.schema.model import Campaign
 from assay.schema.problems import checked, model_problems
 from checks.common.registry import Checks
-from plugins.contract.course import ContractCourse
-from plugins.contract.log import ContractFolder
+from plugins.contract.log import ContractCourse, ContractFolder
 from plugins.contract.model import Contract, Stage
 from records.criteria import Criteria, Criterion, LimitCriterion, Waiver
 from records.errors import AssayError

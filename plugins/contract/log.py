@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A started contract on disk: its file as started, and the log of all that was done under it.
+"""A started contract on disk: its file as started, and the log of all that was done under it;
+its course so far: attempts, waivers, signatures, what comes next.
 
 The log is append-only: each line carries the SHA-256 of the line before, the first that of the
 contract, and `seal.json` says how many there were (records.run.chain).
@@ -9,14 +10,16 @@ from __future__ import annotations
 
 import getpass
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
+from plugins.contract.model import Contract, Stage
 from records.errors import AssayError, InfrastructureError
 from records.files import held, write_whole
 from records.forms import Part, key
@@ -131,3 +134,88 @@ def open_contract(name: str | None) -> ContractFolder:
             f"{what} below {CONTRACTS}/; start one with: assay contract start CONTRACT"
         )
     return ContractFolder(found[-1])
+
+
+#: A stage without a verdict is NOT RUN.
+ContractVerdict = Literal["PASS", "NOT RUN", "INCONCLUSIVE", "SUSPECT", "FAIL"]
+#: From best to worst.
+_ORDER: tuple[ContractVerdict, ...] = get_args(ContractVerdict)
+
+
+@dataclass(frozen=True)
+class StageAttempt:
+    """An attempt at a stage.
+
+    `runs`: its run directory and those of re-runs, `ledger`: the folder of its looks, of a period;
+    both from the contract's folder. `verdict` is "" while it is under way. A later judgement, with
+    waivers, gives another verdict and seal.
+    """
+
+    number: int
+    began: str
+    runs: tuple[str, ...] = ()
+    ledger: str = ""
+    ended: str = ""
+    verdict: str = ""
+    seal: str = ""
+
+
+@dataclass(frozen=True)
+class ContractCourse:
+    """A contract and its log."""
+
+    contract: Contract
+    entries: Sequence[LogEntry]
+
+    @property
+    def site(self) -> str:
+        """The site that the contract was started on."""
+        return self.entries[0].site if self.entries else ""
+
+    @property
+    def file(self) -> str:
+        """The file that the contract was read from."""
+        return self.entries[0].file if self.entries else ""
+
+    def attempts(self, stage: str) -> list[StageAttempt]:
+        """The attempts at a stage, the latest last."""
+        found: dict[int, StageAttempt] = {}
+        for one in self.entries:
+            if one.stage != stage:
+                continue
+            if one.what == "begun":
+                began = found.get(one.attempt, StageAttempt(one.attempt, one.at))
+                more = (one.run,) if one.run else ()
+                ledger = one.file or began.ledger
+                found[one.attempt] = replace(began, runs=(*began.runs, *more), ledger=ledger)
+            elif one.what == "ended":
+                began = found[one.attempt]
+                ended = began.ended or one.at
+                found[one.attempt] = replace(began, ended=ended, verdict=one.verdict, seal=one.seal)
+        return [*found.values()]
+
+    def verdict_of(self, stage: str) -> ContractVerdict:
+        """The verdict of a stage's latest attempt, its waivers included."""
+        attempts = self.attempts(stage)
+        found = attempts[-1].verdict if attempts else ""
+        return next((word for word in _ORDER if word == found), "NOT RUN")
+
+    def waivers(self, stage: str) -> list[LogEntry]:
+        """The waivers of a stage."""
+        return [one for one in self.entries if (one.what, one.stage) == ("waived", stage)]
+
+    @property
+    def signatures(self) -> list[LogEntry]:
+        """Who signed what, the latest last."""
+        return [one for one in self.entries if one.what == "signed"]
+
+    @property
+    def verdict(self) -> ContractVerdict:
+        """The worst of the stages' verdicts."""
+        found = [self.verdict_of(stage.name) for stage in self.contract.stages]
+        return max(found, key=_ORDER.index)
+
+    @property
+    def next_stage(self) -> Stage | None:
+        """The stage that is under way, or the first that has not run."""
+        return next((s for s in self.contract.stages if self.verdict_of(s.name) == "NOT RUN"), None)

@@ -8,9 +8,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from plugins.contract.course import ContractVerdict
 from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
-from plugins.contract.log import LogEntry
+from plugins.contract.log import ContractVerdict, LogEntry
 from reports.answers import Answer, State, fitting, listed
 from reports.commands import NextCommand, command
 from reports.headline import centre_text, item_text, limit_words

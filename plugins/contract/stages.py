@@ -17,10 +17,9 @@ from pathlib import Path
 from assay.judging import judged_run
 from assay.run.start import resume_run, start_run
 from assay.run.status import run_status
-from plugins.contract.course import ContractCourse, StageAttempt
 from plugins.contract.forms import KeptJudgement, read_judgement
 from plugins.contract.loading import started_stage
-from plugins.contract.log import ContractFolder, LogEntry
+from plugins.contract.log import ContractCourse, ContractFolder, LogEntry, StageAttempt
 from plugins.contract.model import Stability, Stage
 from plugins.contract.period import period_judgement
 from plugins.contract.planning import narrowing_of

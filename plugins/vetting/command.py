@@ -22,12 +22,11 @@ from assay.cli.arguments import JSON, argument, flag, site
 from assay.commands import run_command
 from checks.common.slurm.commands import Slurm
 from checks.common.slurm.text import is_usable, pairs
-from plugins.vetting.drain import Drains
 from plugins.vetting.folder import VetFolder
+from plugins.vetting.judge import STATUS, WORDS, Vetting, Word, vetting_of
 from plugins.vetting.local import STEPS, LocalVetting, Say, VetRequest, node_name, reasons
 from plugins.vetting.measuring import SECONDS, build_program, program_path
-from plugins.vetting.nodes import not_vetted, vet_by_slurm, vet_in_job
-from plugins.vetting.records import STATUS, WORDS, Vetting, Word, vetting_of
+from plugins.vetting.nodes import Drains, not_vetted, vet_by_slurm, vet_in_job
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_bytes
 

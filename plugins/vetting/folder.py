@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from checks.common.slurm.commands import run_here
-from plugins.vetting.records import METRICS, STREAM_BYTES, Figure, Reference, Vetting, vetting_of
+from plugins.vetting.judge import METRICS, STREAM_BYTES, Figure, Reference, Vetting, vetting_of
 from records.errors import AssayError
 from records.files import force_to_disk, held, write_whole
 from records.flags import DISTURBED

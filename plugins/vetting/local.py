@@ -19,16 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from plugins.vetting.folder import TIME_FORM, VetFolder
-from plugins.vetting.judge import judged_figure, oddities
-from plugins.vetting.measuring import (
-    FURTHER_S,
-    SECONDS,
-    StepError,
-    look_at_facts,
-    measure,
-    silent_mounts,
-)
-from plugins.vetting.records import (
+from plugins.vetting.judge import (
     METRICS,
     WORDS,
     Figure,
@@ -37,6 +28,16 @@ from plugins.vetting.records import (
     Step,
     Vetting,
     Word,
+    judged_figure,
+    oddities,
+)
+from plugins.vetting.measuring import (
+    FURTHER_S,
+    SECONDS,
+    StepError,
+    look_at_facts,
+    measure,
+    silent_mounts,
 )
 from records.flags import DISTURBED_SHARE
 from records.site.node_facts import kinds_of

@@ -20,7 +20,7 @@ from assay import IS_CLONE, ROOT
 from assay.commands import run_command
 from assay.probe.node_text import node_facts
 from checks.common.sources import CHECKS, LIBRARY, c_sources
-from plugins.vetting.records import METRICS, Figure, Step
+from plugins.vetting.judge import METRICS, Figure, Step
 from records.errors import AssayError, InfrastructureError
 from records.site.node_facts import NodeFacts
 from records.waiting import BUILD_S, scaled

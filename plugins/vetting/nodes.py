@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vetting other nodes: a short job for each, or the nodes of the job that this is called in."""
+"""Vetting other nodes: a short job for each, or the nodes of the job that this is called in;
+draining an unfit one and resuming it, by the site's policy."""
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from threading import Lock
+from typing import Annotated
 
 import msgspec
 from ClusterShell.NodeSet import NodeSet
@@ -21,11 +23,15 @@ from assay import ROOT
 from assay.commands import run_command
 from assay.sites.login import python_folders
 from assay.sites.site import Site
-from checks.common.slurm.commands import Answer
+from checks.common.slurm.commands import Answer, Slurm
+from checks.common.slurm.text import fields
 from plugins.vetting.folder import VetFolder
-from plugins.vetting.records import WORDS, Reference, Vetting, vetting_of
-from records.errors import InfrastructureError
+from plugins.vetting.judge import WORDS, Reference, Vetting, vetting_of
+from records.errors import AssayError, InfrastructureError
+from records.files import append_whole, held
+from records.forms import Part, as_bytes, key
 from records.text.epitaphs import speaking
+from reports.notation.units import count_text
 
 #: Seconds that a job may wait for its nodes, and with it that it may take in all, at --time=2.
 _WAIT_S, _LIMIT_S = 30, 180.0
@@ -154,3 +160,84 @@ def not_vetted(node: str, why: str) -> Vetting:
     """A vetting that found out nothing."""
     line = f"{node} is suspect: {why}; vet it again"
     return Vetting(id="none", node=node, at="", line=line, troubles=[why])
+
+
+#: How each reason of ours begins.
+MARK = "assay:"
+_LONGEST_REASON = 200
+
+
+class DrainEntry(Part):
+    """A line of drains.jsonl."""
+
+    node: Annotated[str, key("The node.")]
+    record: Annotated[str, key("The vetting.")]
+    at: Annotated[float, key("When, seconds since 1970.")]
+    action: Annotated[str, key("drained or resumed.")]
+    reason: Annotated[str, key("Slurm's reason of the drain; empty of a resume.")] = ""
+
+
+_ENTRY = msgspec.json.Decoder(DrainEntry)
+
+
+@dataclass(frozen=True)
+class Drains:
+    """Drains nodes of `slurm`, at most so many an hour as the site allows (0: none at all); on any
+    error none."""
+
+    folder: VetFolder
+    most: int
+    slurm: Slurm
+
+    def act(self, vetting: Vetting, reason: str = "") -> str:
+        """Drain the node of an unfit vetting, or resume it after a fit one if a vetting drained it.
+
+        Gives what was done or why not, in one line; "" where there is nothing to do.
+        """
+        if vetting.word == "suspect" or not self.most:
+            why = "the site's policy (vetting.drain) does not allow it"
+            return f"not drained: {why}" if vetting.word == "unfit" else ""
+        try:
+            shown = self.slurm.ask("scontrol", "show", "node", vetting.node, "--oneliner")
+            if shown.status != 0:
+                return f"not drained or resumed: Slurm does not say its state ({shown.said})"
+            log = self.folder.path / "drains.jsonl"
+            with held(log, "another vetting drains a node now"):
+                entries = [_ENTRY.decode(line) for line in log.read_bytes().splitlines()]
+                text, action = self._decided(vetting, reason, shown.stdout, entries)
+                if not action:
+                    return text
+                why, now = text if action == "drained" else "", time.time()
+                entry = DrainEntry(vetting.node, vetting.id, now, action, why)
+                # Before it is done: what a vetting has drained is known after a kill, too.
+                with log.open("ab") as file:
+                    append_whole(file.fileno(), as_bytes(entry) + b"\n")
+            set_to = ["State=DRAIN", f"Reason={why}"] if why else ["State=RESUME"]
+            done = self.slurm.ask("scontrol", "update", f"NodeName={vetting.node}", *set_to)
+        except (OSError, msgspec.MsgspecError, AssayError) as error:
+            return f"not drained or resumed: {error}"
+        if done.status != 0:
+            return f"not {action}: {done.said}"
+        return f"drained, reason: {text}" if why else text
+
+    def _decided(
+        self, vetting: Vetting, reason: str, shown: str, entries: Sequence[DrainEntry]
+    ) -> tuple[str, str]:
+        """The reason of a drain, or what else is said; and what is done, "" for nothing."""
+        state = fields(shown).get("State", "")
+        if vetting.word == "fit":
+            own = [one for one in entries if one.node == vetting.node][-1:]
+            if "DRAIN" not in state:
+                return "", ""
+            # Only where the reason that the node has now is that of its last drain in the log.
+            if not own or not own[0].reason or own[0].reason not in shown:
+                return "not resumed: no vetting drained it", ""
+            return "resumed: fit again", "resumed"
+        if "DRAIN" in state or "DOWN" in state:
+            return f"not drained: the node is {state} already", ""
+        # Entries of the future are of a clock that was set: they count.
+        recent = [one for one in entries if one.reason and time.time() - one.at < 3600]
+        if len(recent) >= self.most:
+            most = f"at most {count_text(self.most, 'drain')} an hour"
+            return f"not drained: {most} (vetting.drains_per_hour)", ""
+        return f"{MARK} {reason}"[:_LONGEST_REASON] + f" {vetting.id}", "drained"

@@ -10,8 +10,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from plugins.vetting.judge import FOUND_LOSS, LEAST_LOSS
-from plugins.vetting.records import METRICS, KindReference, Level, Reference
+from plugins.vetting.judge import FOUND_LOSS, LEAST_LOSS, METRICS, KindReference, Level, Reference
 from records.history.model import History
 from records.site.pair_scans import NODE
 from reports.notation.units import percent, time_of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plugins.reframe.survey.forms import (
+from plugins.reframe.survey.launches import (
     FailingTestPart,
     SlowNodePart,
     SurveyChangePart,

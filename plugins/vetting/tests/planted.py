@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.overhead import assay
-from plugins.vetting.records import Vetting, vetting_of
+from plugins.vetting.judge import Vetting, vetting_of
 from virtual_cluster import Cluster
 from virtual_cluster.host import run as run_here
 

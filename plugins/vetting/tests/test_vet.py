@@ -28,12 +28,8 @@ from assay.sites.site import Site
 from assay.tests.campaign_texts import CRITERIA
 from checks.common.slurm.commands import Answer, Slurm, run_here
 from plugins.vetting.command import guarded
-from plugins.vetting.drain import DrainEntry, Drains
 from plugins.vetting.folder import VetFolder
-from plugins.vetting.local import LocalVetting, VetRequest, node_name, summary
-from plugins.vetting.measuring import look_at_facts
-from plugins.vetting.nodes import vet_by_slurm
-from plugins.vetting.records import (
+from plugins.vetting.judge import (
     METRICS,
     Figure,
     KindReference,
@@ -42,6 +38,9 @@ from plugins.vetting.records import (
     Vetting,
     vetting_of,
 )
+from plugins.vetting.local import LocalVetting, VetRequest, node_name, summary
+from plugins.vetting.measuring import look_at_facts
+from plugins.vetting.nodes import DrainEntry, Drains, vet_by_slurm
 from plugins.vetting.tests.test_vet_faults import write_reference
 from records.forms import as_bytes
 from records.site.node_facts import NodeFacts

@@ -17,9 +17,9 @@ import pytest
 from assay import ROOT
 from assay.tests.test_run_on_cluster import pytestmark
 from checks.common.slurm.text import fields
+from plugins.vetting.judge import KindReference, Level, Reference, Vetting
 from plugins.vetting.measuring import build_program, program_path
 from plugins.vetting.nodes import own_command
-from plugins.vetting.records import KindReference, Level, Reference, Vetting
 from records.errors import ExitStatus
 from records.files import write_whole
 from records.forms import as_bytes

@@ -14,8 +14,8 @@ import pytest
 
 from assay import ROOT
 from assay.tests.test_run_on_cluster import pytestmark, wait_for
+from plugins.vetting.judge import Vetting, vetting_of
 from plugins.vetting.nodes import own_command
-from plugins.vetting.records import Vetting, vetting_of
 from plugins.vetting.tests.test_vet_faults import prepared, state_of, told, write_reference
 from virtual_cluster import Cluster
 from virtual_cluster.host import SLURM_CONF

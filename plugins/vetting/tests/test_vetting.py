@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plugins.vetting.judge import judged_figure, oddities
-from plugins.vetting.records import Figure, KindReference, Level
+from plugins.vetting.judge import Figure, KindReference, Level, judged_figure, oddities
 from plugins.vetting.reference import decays, level_of, reference_of
 from records.history.model import Night, NightValues, SeriesKey
 from records.history.reading import read_history

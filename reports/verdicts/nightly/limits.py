@@ -16,7 +16,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import stats  # type: ignore[import-untyped]
 
 from records.history import USUAL_FINDS
 from reports.load.nights import LEAST_LAUNCHES, SETTLED_NIGHTS
