@@ -5,24 +5,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import exp
 
-from assay.plan.clock import Clock
+from assay.plan.times import Clock
 from checks.common.definition import gigabytes
 from records.run.plan import Plan, PlannedCase
 from records.run.rerun import CHECKS_OF_PAIRS
 from records.site.pair_scans import sample_told
 from reports.notation.labels import case_names
-from reports.notation.units import count_text
+from reports.notation.units import count_text, percent, signed_percent
 
 _HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "seen", "environments")
 _SEEN = _HEADINGS.index("seen")
+#: Standard deviations of ln of a pair's ratio from block to block, for which advantages are told.
+SPREADS = (0.02, 0.05)
 
 
 def render_plan(plan: Plan) -> str:
     """Every case, those that differ in their environment only in one line, the skipped ones with
     their reasons, and the totals."""
-    from assay.plan.resolution import resolution  # slow: SciPy
-
     rows, skipped = _grouped(plan)
     question = " ".join(plan.question.split())
     lines = [f"campaign {plan.campaign} on site {plan.site}", question]
@@ -31,17 +32,12 @@ def render_plan(plan: Plan) -> str:
         lines += ["", f"skipped ({plan.totals.skipped}):"]
         for reason, cases in skipped.items():
             lines += [reason, f"    {', '.join(cases)}"]
-    if plan.short:
-        short = (
-            "may be too short to say something (--measured RUN: by the times of an earlier run):"
-        )
-        lines += ["", short, *(f"  {text}" for text in plan.short)]
     if samples := samples_told(plan):
         lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
     if stored := _stored_told(plan):
         lines += ["", "files that a launch has at a time, removed at its end:", *stored]
-    if lines_of_blocks := resolution(plan):
-        lines += ["", *lines_of_blocks]
+    if found := _resolution(plan):
+        lines += ["", found]
     totals, blocks = plan.totals, f"{plan.blocks} blocks"
     most, least_s = "", totals.wall_s
     if plan.sequential is not None:
@@ -55,6 +51,47 @@ def render_plan(plan: Plan) -> str:
         _sources(plan),
     ]
     return "\n".join([*lines, ""])
+
+
+def _resolution(plan: Plan) -> str | None:
+    """Line on the advantage of an environment that all blocks find; None where nothing is compared.
+    Beyond the margin of 3 % it is found by a shift of its logarithm."""
+    from reports.analysis.cells import LEAST_DIFFERENCE  # slow: SciPy
+    from reports.statistics.max_t import (  # slow: SciPy
+        LEAST_BLOCKS,
+        QUANTILE,
+        detectable,
+        shared_gain,
+    )
+    from reports.statistics.spending import DECLARED_SHARE, spent  # slow: SciPy
+
+    feasible = [case for case in plan.cases if case.skipped is None]
+    names = {case.environment for case in feasible}
+    pairs = len(names) * (len(names) - 1) // 2
+    scopes = {(case.check, case.params.get("placement")) for case in feasible}
+    if not pairs:
+        return None
+    if plan.blocks < LEAST_BLOCKS:
+        least = f"at least {LEAST_BLOCKS} are needed"
+        return f"blocks: {plan.blocks} cannot separate environments; {least}"
+    questions, gain, judged = pairs * (1 + len(scopes)), 1.0, ""
+    if plan.sequential is None:
+        error = QUANTILE / (questions + pairs * len(feasible) // len(names))
+    else:
+        error = spent(plan.blocks, plan.sequential.stages) * DECLARED_SHARE / questions
+        gain = shared_gain(len(names))
+        after = ", ".join(map(str, plan.sequential.interims))
+        judged = f"judged after blocks {after} until known: {', '.join(plan.sequential.until)}; "
+    shifts = {s: min(s * detectable(plan.blocks, error, gain), 50.0) for s in SPREADS}
+    told = (f"{_gain(LEAST_DIFFERENCE * exp(x))} (s = {percent(s, 0)})" for s, x in shifts.items())
+    return (
+        f"{judged}{plan.blocks} blocks find an advantage of about {' or '.join(told)}; s is by how"
+        " much the ratio of two environments varies from block to block"
+    )
+
+
+def _gain(ratio: float) -> str:
+    return percent(ratio - 1, 1) if ratio < 2 else signed_percent(ratio)
 
 
 def _sources(plan: Plan) -> str:

@@ -17,7 +17,7 @@ from functools import partial
 
 from assay.probe.job import Job, JobFolder
 from assay.run.infrastructure import end_steps
-from assay.run.nodes import granted, holds_nodes, nodes_far_apart
+from assay.run.partition import granted, holds_nodes
 from assay.run.progress import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
@@ -97,7 +97,7 @@ class Allocations:
         self._over, self._last_step = "", -1
         self._held = ExitStack()
         self._folder: JobFolder | None = None
-        self._beats, self._beat_at, self._unheard = 0, 0.0, False
+        self._beats, self._beat_at = 0, 0.0
         #: Jobs of this run whose nodes were given back; Slurm may still clear them.
         self.given_back: set[str] = set()
 
@@ -140,11 +140,9 @@ class Allocations:
                 " or a smaller limits.launch_s"
             )
         minutes, seconds = divmod(int(wanted_s), 60)
-        among = nodes_far_apart(self._plan.cases, self._site)
-        count = max(nodes_at_once(self._plan, self._site), len(among))
+        count = nodes_at_once(self._plan, self._site)
         options = [*described.access, f"--comment=assay-{self._work.name}", "--no-requeue"]
         options += ["--exclusive", f"--nodes={count}", f"--time={minutes}:{seconds:02}"]
-        options += [f"--nodelist={','.join(among)}"] if among else []
         self._folder = self._held.enter_context(JobFolder(self._site, str(self._work.held)))
         self._put_beat(self._folder)
         watch = partial(self._waiting.heed, what="the allocation of all launches")
@@ -158,21 +156,17 @@ class Allocations:
 
     def beat(self) -> None:
         """Tell the job that holds the nodes that they are still needed; call it often. A beat that
-        fails is reported once, and tried again: the job bears a long silence."""
+        fails is reported, and tried again: the job bears a long silence."""
         if self._folder is None or time.monotonic() - self._beat_at <= BEAT_S:
             return
         try:
             self._put_beat(self._folder)
-            self._unheard = False
         except (AssayError, OSError) as error:
-            if not self._unheard:
-                self._say(f"the job that holds the nodes hears nothing now, trying again: {error}")
-            self._beat_at, self._unheard = time.monotonic(), True
+            self._say(f"the job that holds the nodes hears nothing now, trying again: {error}")
 
     def _put_beat(self, folder: JobFolder) -> None:
-        self._beats += 1
+        self._beats, self._beat_at = self._beats + 1, time.monotonic()
         folder.put({"beat": f"{self._beats}\n".encode()})
-        self._beat_at = time.monotonic()
 
     def end_steps(self) -> None:
         """End what launches that are over have left in the job."""

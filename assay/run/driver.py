@@ -15,15 +15,13 @@ from functools import cached_property
 
 from assay.plan import clock_of
 from assay.run.allocation import START_S, Allocations, InOneJob
-from assay.run.infrastructure import end_jobs, trouble
-from assay.run.interruption import Interruption
+from assay.run.infrastructure import Interruption, end_jobs, trouble
 from assay.run.kept_builds import KeptBuilds
-from assay.run.launches import Attempts, FailedBuilds, Launch, in_sessions, judge, launches_to_come
+from assay.run.launches import Attempts, FailedBuilds, Launch, in_sessions, launches_to_come
 from assay.run.preflight import Preflight, broken_message, lately_right
-from assay.run.progress import Building, Progress, Waiting
+from assay.run.progress import Progress, Waiting
 from assay.run.provenance import with_facts
-from assay.run.raw_output import RawArchives
-from assay.run.recording import RecordMaker
+from assay.run.recording import RawArchives, RecordMaker
 from assay.run.session import Session
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
@@ -51,9 +49,6 @@ FAULTS_IN_A_ROW = 3
 PAUSE_S = 20.0
 #: The run stops after so many rounds with a fault and without a result.
 ROUNDS_WITHOUT_RESULT = 2
-
-
-_OPEN = ExitStatus.INCONCLUSIVE
 
 
 class _PauseError(Exception):
@@ -102,8 +97,6 @@ class Driver:
         #: The launches of the current session, by their places, and their allocation; None: each
         #: has a job.
         self._batch: dict[int, Launch] = {}
-        #: What the session builds now.
-        self._building: Building | None = None
         self._shared: Allocation | None = None
 
     def run(self) -> list[str]:
@@ -126,11 +119,8 @@ class Driver:
                         launch = Launch.of(case, index=-1, block=0, attempt=1, limit_s=0.0)
                         self._append(self._records.record(launch, skipped), writer)
                 self._run_asked(writer)
-                # In a sequential design as many blocks as it takes, with a judgement between.
-                while interim := judge(self.run_directory, self.ledger.entries):
-                    for sentence in interim.told(self.plan):
-                        self.progress.say(sentence)
-                    self._run_asked(writer)
+                if self.plan.sequential is not None:
+                    self._run_in_turn(writer)
         finally:
             self.waiting.over()
             self.allocations.end()
@@ -138,10 +128,19 @@ class Driver:
             with suppress(InfrastructureError):
                 self.allocations.end_steps()
             with suppress(InfrastructureError):
-                said = self.progress.say
-                end_jobs(self.site, self.work.name, say=said, clearing_s=LAST_CLEARING_S)
+                say = self.progress.say
+                end_jobs(self.site, self.work.name, say=say, clearing_s=LAST_CLEARING_S)
         self.work.remove()
         return self._failed_builds.told()
+
+    def _run_in_turn(self, writer: RecordWriter) -> None:
+        """Run as many blocks of a sequential design as it takes, with a judgement between."""
+        from assay.run.sequential import judge  # slow: SciPy
+
+        while interim := judge(self.run_directory, self.ledger.entries):
+            for sentence in interim.told(self.plan):
+                self.progress.say(sentence)
+            self._run_asked(writer)
 
     @cached_property
     def _kept_builds(self) -> KeptBuilds:
@@ -209,7 +208,6 @@ class Driver:
         rounds_without_result = 0
         while coming := self._to_come():
             self._end_other_jobs()
-            self._building = None
             entries = self.ledger.entries
             self.progress.begin(coming, len(entries), clock_of(self.run_directory, entries))
             before, fault, over = self._results, None, None
@@ -228,8 +226,8 @@ class Driver:
                 self.progress.say(f"paused for {PAUSE_S:.0f} s: {fault}")
                 self.interruption.sleep(PAUSE_S)
                 most = max(launch.nodes for launch in coming)
-                if (found := trouble(self.site, self.work.session, most)) is not None:
-                    raise InfrastructureError(found)
+                if (still := trouble(self.site, self.work.session, most)) is not None:
+                    raise InfrastructureError(still)
                 self.progress.say("Slurm, work folder and nodes serve; the run goes on")
             if rounds_without_result == ROUNDS_WITHOUT_RESULT and self._to_come():
                 raise InfrastructureError(f"launches are not run: {fault or over}")
@@ -247,31 +245,39 @@ class Driver:
             for message in session.messages(PATIENCE_S):
                 self.allocations.beat()
                 if message is None:
-                    self.tick()
+                    self.progress.tick()
                 elif message.launch_index < 0:
                     self._heed_notice(message, waiting)
                 elif launch := waiting.pop(message.launch_index, None):
-                    self.waiting.over()
-                    message.reason = self._records.told(launch.environment, message.reason)
-                    if message.status is None:
-                        fault = f"{message.reason}"
-                        self.progress.say(f"{self.progress.what(launch)}: {fault}")
-                    else:
-                        self._record(launch, message, writer)
+                    fault = self._take_in(launch, message, writer) or fault
                     self.progress.next(next(iter(waiting.values()), None))
                     faults = [*faults, message] if message.fault else []
                     self._heed(faults)
                 self.interruption.check()
-                limit_s = self.plan.limits.get("wall_time_s")
-                if limit_s and time.monotonic() - self._begun - self.waiting.seconds > limit_s:
-                    told = f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept"
-                    raise AssayError(f"{told}. Continue with: {self._resume}", _OPEN)
+                self._refuse_overtime()
             status = session.wait()
             for launch in waiting.values():
                 if not self._failed_builds.keep_back(launch):
-                    said = f"status {status}, {session.last_line() or 'nothing said'}"
-                    fault = f"ReFrame ended before its last launch ({said[:300]})"
+                    end = f"status {status}, {session.last_line() or 'nothing said'}"
+                    fault = f"ReFrame ended before its last launch ({end[:300]})"
         return fault
+
+    def _refuse_overtime(self) -> None:
+        """Raise AssayError once the campaign's wall time is used up."""
+        limit_s = self.plan.limits.get("wall_time_s")
+        if limit_s and time.monotonic() - self._begun - self.waiting.seconds > limit_s:
+            used = f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept"
+            raise AssayError(f"{used}. Continue with: {self._resume}", ExitStatus.INCONCLUSIVE)
+
+    def _take_in(self, launch: Launch, message: Outcome, writer: RecordWriter) -> str | None:
+        """Record a launch that has ended; gives the fault that kept it from being run, if any."""
+        self.waiting.over()
+        message.reason = self._records.told(launch.environment, message.reason)
+        if message.status is not None:
+            self._record(launch, message, writer)
+            return None
+        self.progress.say(f"{self.progress.what(launch)}: {message.reason}")
+        return f"{message.reason}"
 
     def _session(self, batch: Sequence[Launch]) -> Session:
         """A session of these launches, with what the plan brings of their checks."""
@@ -280,29 +286,21 @@ class Driver:
         brought = {name: one for name, one in self.plan.brought.items() if name in checks}
         return Session(self.site, self.work, batch, self._shared, at_once, brought=brought)
 
-    def tick(self) -> None:
-        """Show where the session is, of which nothing is heard for a second."""
-        if self._building is not None and not self.waiting.waits:
-            self.progress.doing(self._building.told(self.work.open))
-        self.progress.tick()
-
     def _heed_notice(self, message: Outcome, waiting: Mapping[int, Launch]) -> None:
         """Take in what a session says that is no outcome of a launch."""
-        if message.build is not None or message.built is not None:
-            self._building = None
-            self.progress.doing(None)
         if message.build is not None:
-            if told := self._failed_builds.keep(message.build):
-                self.progress.say(told)
+            self.progress.doing(None)
+            if failure := self._failed_builds.keep(message.build):
+                self.progress.say(failure)
         elif message.built is not None:
+            self.progress.doing(None)
             self._kept_builds.take_in(message.built)
         elif message.queue is not None:
-            one = waiting.get(message.queue.launch)
-            what = self.progress.what(one) if one else "a build"
-            self.waiting.heed(message.queue, what)
+            launch = waiting.get(message.queue.launch)
+            self.waiting.heed(message.queue, self.progress.what(launch) if launch else "a build")
         elif message.progress is not None:
             self.progress.say(message.progress)
-            self._building = Building(message.progress, message.output or "", time.monotonic())
+            self.progress.doing(message.progress)
 
     def _heed(self, faults: list[Outcome]) -> None:
         """Raise for what Slurm refuses for good, for the end of the allocation in which launches
@@ -314,9 +312,9 @@ class Driver:
             self.allocations.over(last.reason or "")
             raise _AllocationOverError(last.reason)
         if last.fault == "refused":
-            told = f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
-            raise AssayError(f"{told} {self._resume}")
-        same = [one for one in faults[-FAULTS_IN_A_ROW:] if one.fault == last.fault]
+            unrecorded = f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
+            raise AssayError(f"{unrecorded} {self._resume}")
+        same = [outcome for outcome in faults[-FAULTS_IN_A_ROW:] if outcome.fault == last.fault]
         if len(same) == FAULTS_IN_A_ROW:
             raise _PauseError(f"{FAULTS_IN_A_ROW} launches in a row: {last.reason}")
 
@@ -333,8 +331,8 @@ class Driver:
         record = self._records.record(launch, message, artifacts, self._batch, programs)
         fault = self._records.fault(launch, record)
         if fault is not None:
-            said = f"what the session said of this launch was refused: {fault}"
-            message = Outcome("wrong", said, launch_index=launch.index)
+            refused = f"what the session said of this launch was refused: {fault}"
+            message = Outcome("wrong", refused, launch_index=launch.index)
             record = self._records.record(launch, message, artifacts, self._batch)
         self.allocations.saw(message.job_id or "")
         self._append(record, writer)
