@@ -9,7 +9,7 @@ import signal
 import sys
 from dataclasses import replace
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
 from assay.cli.arguments import (
     BUILDER,
@@ -20,17 +20,15 @@ from assay.cli.arguments import (
     argument,
     declare,
     flag,
-    length_s,
     site,
 )
 from assay.criteria.loading import load_criteria
 from assay.loading import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
-    Durations,
     Narrowing,
     completed,
-    earlier_runs,
+    earlier_times,
     make_plan,
     render_plan,
 )
@@ -118,7 +116,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
         print(note, file=sys.stderr)
     site = found.with_builds(arguments.builder).with_possible_variants(campaign.variants)
     campaign = completed(campaign, site)
-    durations = Durations(earlier_runs(site.provenance()))
+    durations = earlier_times(site.provenance(), campaign.name)
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), durations)
     if arguments.criteria is None:
         if arguments.json:
@@ -154,19 +152,14 @@ def run_command(arguments: argparse.Namespace) -> int:
         raise AssayError("give a campaign to begin, or --resume RUN to go on with one; not both")
     narrowing = narrowing_of(arguments)
     _refuse_narrowed(arguments, narrowing)
-    if arguments.time is not None and not arguments.in_one_job:
-        raise AssayError("--time is the length of the job of --in-one-job; give both, or neither")
-    shared: dict[str, Any] = {"in_one_job": arguments.in_one_job, "allocation_s": arguments.time}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     live = False if arguments.plain or arguments.json else None
     if arguments.resume:
         added = {"blocks": arguments.blocks, "until_decided": arguments.until is not None}
-        status = resume_run(arguments.resume, arguments.site, live, **added, **shared)
+        status = resume_run(arguments.resume, arguments.site, live, **added)
     else:
         site = arguments.site or DEFAULT_SITE
-        status = start_run(
-            arguments.campaign, site, live, arguments.builder, narrowing=narrowing, **shared
-        )
+        status = start_run(arguments.campaign, site, live, arguments.builder, narrowing=narrowing)
     code = ExitStatus.FAIL if status.failed or not status.complete else ExitStatus.PASS
     from assay.cli.report import end  # slow: SciPy, Matplotlib
 
@@ -237,15 +230,4 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
         flag("--plain", "plain lines even on a terminal"),
         flag("--no-report", "write no report at the end"),
         *(JSON, BUILDER),
-        flag(
-            "--in-one-job",
-            "ask Slurm once for nodes, and run all launches there as steps; inside a job with"
-            " enough nodes (salloc, a batch script) that is always so",
-        ),
-        argument(
-            "--time TIME",
-            "with --in-one-job: how long to hold the nodes, in minutes or as [D-]HH:MM:SS; when"
-            " it is used up they are asked for again; default: what the plan needs",
-            type=length_s,
-        ),
     )

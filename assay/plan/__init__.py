@@ -4,7 +4,7 @@
 from assay.plan.cases import WHOLE, Narrowing
 from assay.plan.planner import block_order, completed, launch_limit_s, make_plan, runs_alone
 from assay.plan.render import render_plan
-from assay.plan.times import Clock, Durations, clock_of, earlier_runs, interval
+from assay.plan.times import Clock, Durations, clock_of, earlier_times, interval
 
 __all__ = [
     "WHOLE",
@@ -14,7 +14,7 @@ __all__ = [
     "block_order",
     "clock_of",
     "completed",
-    "earlier_runs",
+    "earlier_times",
     "interval",
     "launch_limit_s",
     "make_plan",

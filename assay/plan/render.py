@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from math import exp
 
@@ -15,8 +14,7 @@ from records.site.pair_scans import sample_told
 from reports.notation.labels import case_names
 from reports.notation.units import count_text, percent, signed_percent
 
-_HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "seen", "environments")
-_SEEN = _HEADINGS.index("seen")
+_HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "environments")
 #: Standard deviations of ln of a pair's ratio from block to block, for which advantages are told.
 SPREADS = (0.02, 0.05)
 
@@ -102,19 +100,12 @@ def _sources(plan: Plan) -> str:
         f"start {times.start_s:.0f} s{builds if times.builds else ''}, {times.between_s:.2g} s"
         " between launches"
     )
-    if not times.runs:
-        return f"times are shipped values, which are rough; {besides}"
-    by = Counter[str](case.estimated_by for case in cases)
-    ways = {
-        "measured": f"by {sum(case.measured for case in cases)} launches of their own",
-        "scaled": "in proportion to other cases of their check",
-        "rough": "by shipped values, which are rough",
-    }
-    told = [f"{count_text(by[way], 'case')} {text}" for way, text in ways.items() if by[way]]
-    runs = count_text(len(times.runs), "earlier run")
-    return (
-        f"times are learned from {runs}, the newest {times.runs[0]}: {', '.join(told)}; {besides}"
-    )
+    measured = sum(case.measured > 0 for case in cases)
+    learned = f"times of {count_text(measured, 'case')} are those of run {', '.join(times.runs)}"
+    others = "others" if measured else "times"
+    rough = f"{others} are shipped values, which are rough"
+    parts = [learned] * bool(measured) + [rough] * (measured < len(cases)) + [besides]
+    return "; ".join(parts)
 
 
 def _grouped(plan: Plan) -> tuple[list[tuple[str, ...]], dict[str, list[str]]]:
@@ -133,14 +124,12 @@ def _grouped(plan: Plan) -> tuple[list[tuple[str, ...]], dict[str, list[str]]]:
     return [(*row, *_times_and_environments(plan, found)) for row, found in rows.items()], skipped
 
 
-def _times_and_environments(plan: Plan, cases: Sequence[PlannedCase]) -> tuple[str, str, str]:
-    """The time of a launch, by what it is known, and the environments of cases of one name."""
+def _times_and_environments(plan: Plan, cases: Sequence[PlannedCase]) -> tuple[str, str]:
+    """The time of a launch, and the environments of cases of one name."""
     times = sorted(case.estimate_s for case in cases)
-    ways = {case.estimated_by for case in cases}
     found, every = [case.environment for case in cases], plan.environments
     return (
         _durations(times[0], times[-1]),
-        str(sum(case.measured for case in cases)) if ways == {"measured"} else ", ".join(ways),
         f"all {len(every)}" if {*every} == {*found} and len(every) > 1 else ", ".join(found),
     )
 
@@ -167,13 +156,10 @@ def _stored_told(plan: Plan) -> list[str]:
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Aligned rows below their headings, the numbers to the right; what the times are known by
-    only where it is not the same for all."""
+    """Aligned rows below their headings, the numbers to the right."""
     if not rows:
         return []
     columns = [*zip(_HEADINGS, *rows, strict=True)]
-    if {*columns[_SEEN][1:]} == {"rough"}:
-        del columns[_SEEN]
     *widths, _ = (max(map(len, column)) for column in columns)
     pattern = "  ".join(f"{{:{'>' if i else '<'}{width}}}" for i, width in enumerate(widths))
     return [f"  {pattern}  {{}}".format(*row) for row in zip(*columns, strict=True)]

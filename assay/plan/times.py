@@ -1,42 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of launches: estimates learned from earlier runs of a site, and what is left of a run.
+"""Times of launches: estimates learned from an earlier run, and what is left of a run.
 
-The estimate of a case is the median of its own launches; else that of the case of the same check
-whose shipped estimate is nearest, in proportion to the shipped estimates; else the shipped
-estimate. Shipped values are rough.
+The estimate of a case is the median of its own launches, else the shipped one, which is rough.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
 from statistics import median
 
-import msgspec
 from msgspec.structs import replace
 
-from checks.common.brought import checks_with
 from checks.common.definition import CheckDefinition
 from checks.common.registry import Checks
 from records.errors import AssayError
-from records.input_files import line_batches, opened
 from records.run.interims import Interim, asked_blocks
 from records.run.plan import Plan, PlannedCase, Times
 from records.run.provenance import SiteAsRun
-from records.run.record import Record, Status
+from records.run.record import Record
 from records.run.record_lines import Entry
 from records.run.run_directory import RunDirectory, newest_runs
 from records.values import utc_seconds
 
-#: The newest run directories that are looked at, and runs and launches of a case that are counted.
-MOST_LOOKED_AT, MOST_RUNS, MOST_LAUNCHES = 500, 20, 20
-#: A launch that took longer had its clock set: Slurm's partitions seldom allow a week.
-MOST_LAUNCH_S = 7 * 86400.0
+#: The newest run directories that are looked at.
+MOST_LOOKED_AT = 500
 #: Shipped seconds: the proof of an environment, the start of a session, one build, and the time
 #: between two launches.
 PROOF_S, SESSION_S, BUILD_S, BETWEEN_S = 2.0, 3.0, 5.0, 0.5
@@ -105,7 +97,7 @@ class Clock:
         begun: float | None = None,
         blocks: int | None = None,
     ) -> None:
-        self._times, self._begun, self._pace = plan.times, begun, Pace()
+        self._times, self._begun, self.pace = plan.times, begun, Pace()
         asked = asked_blocks(plan, interims)
         self._cases = {case.id: case for case in plan.cases if case.skipped is None}
         self._left = {
@@ -114,7 +106,7 @@ class Clock:
         }
         #: Seconds that launches took, by case; of each check, and of all, what they took and what
         #: they were estimated at.
-        self._took: defaultdict[str, list[float]] = defaultdict(list)
+        self.took: defaultdict[str, list[float]] = defaultdict(list)
         self._seen: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
         for record in records:
             self.add(record)
@@ -126,15 +118,15 @@ class Clock:
             return
         self._left[case.id].discard(record.block)
         if (times := interval(record.started_at, record.ended_at)) is not None:
-            self._pace.add(case, *times)
+            self.pace.add(case, *times)
             took_s = times[1] - times[0]
-            self._took[case.id].append(took_s)
+            self.took[case.id].append(took_s)
             for seen in (self._seen[""], self._seen[case.check]):
                 seen[0], seen[1] = seen[0] + took_s, seen[1] + case.estimate_s
 
     def launch_s(self, case_id: str) -> float:
         """Seconds of a launch, by the estimate and those that were seen, without the gap before."""
-        case, took = self._cases[case_id], self._took[case_id]
+        case, took = self._cases[case_id], self.took[case_id]
         trust = TRUST[case.estimated_by]
         # Launches of its check tell whether estimates are too low or too high; until one was seen
         # those of all checks.
@@ -147,7 +139,7 @@ class Clock:
     def left_s(self, now: float | None = None) -> float:
         """Seconds left; at the time `now` of a run that goes on, without what its launch or builds
         under way have taken."""
-        times, pace = self._times, self._pace
+        times, pace = self._times, self.pace
         launches = sum(map(len, self._left.values()))
         if not launches:
             return 0.0
@@ -169,96 +161,39 @@ def clock_of(run: RunDirectory, records: Iterable[Record | Entry]) -> Clock:
     return Clock(run.plan(), run.interims(), records, begun)
 
 
-class _Timed(msgspec.Struct, frozen=True, gc=False):
-    """The keys of a record that give the time of its launch."""
-
-    case_id: str
-    block: int
-    status: Status
-    started_at: str | None
-    ended_at: str | None
-
-
+@dataclass(frozen=True)
 class Durations:
-    """Times of launches in `earlier` runs, the newest last; runs that are damaged are left out."""
+    """Times of ok launches by case, and their pace, in an earlier `run` of the campaign; without it
+    estimates are the shipped ones."""
 
-    def __init__(self, earlier: Iterable[RunDirectory] = ()) -> None:
-        self.runs: list[str] = []
-        #: Seconds of ok launches by case; the cases by check, and by check and environment.
-        self._took: defaultdict[str, deque[float]] = defaultdict(
-            lambda: deque(maxlen=MOST_LAUNCHES)
-        )
-        self._cases: defaultdict[tuple[str, ...], dict[str, PlannedCase]] = defaultdict(dict)
-        #: The builds that runs had; of each run the time between launches, and how many at once.
-        self._built = set[str]()
-        self._between_s, self._at_once = list[float](), list[float]()
-        for run in earlier:
-            with suppress(AssayError):
-                self._add(run)
-
-    def _add(self, run: RunDirectory) -> None:
-        plan, pace = run.plan(), Pace()
-        cases, checks = {case.id: case for case in plan.cases}, checks_with(plan.brought)
-        for launch in [*_timed(run)]:
-            case, times = cases.get(launch.case_id), interval(launch.started_at, launch.ended_at)
-            if case is None or times is None or launch.block < 1:
-                continue
-            pace.add(case, *times)
-            self._built |= _builds_of(case, checks)
-            took_s = times[1] - times[0]
-            if launch.status == "ok" and took_s <= MOST_LAUNCH_S:
-                self._took[case.id].append(took_s)
-                for key in ((case.check,), (case.check, case.environment)):
-                    self._cases[key][case.id] = case
-        if pace.reached is not None:
-            self.runs.insert(0, run.run_id)
-            self._between_s.append(pace.between_s(BETWEEN_S))
-            self._at_once.append(pace.at_once(1.0))
-
-    @cached_property
-    def _by_size(self) -> dict[tuple[str, ...], list[PlannedCase]]:
-        by_size = attrgetter("shipped_s")
-        return {key: sorted(cases.values(), key=by_size) for key, cases in self._cases.items()}
+    run: str | None = None
+    took: Mapping[str, list[float]] = field(default_factory=dict)
+    pace: Pace = field(default_factory=Pace)
 
     def estimated(self, case: PlannedCase) -> PlannedCase:
-        """The case, whose estimate is the shipped one, with an estimate learned from launches."""
-        measured, took = 0, self._took.get(case.id)
-        if took:
-            estimate_s, measured = median(took), len(took)
-        elif (like := self._nearest(case)) is not None and like.shipped_s:
-            estimate_s = median(self._took[like.id]) * case.estimate_s / like.shipped_s
-        else:
+        """The case, whose estimate is the shipped one, with the median of its launches."""
+        if not (took := self.took.get(case.id)):
             return case
-        return replace(
-            case, estimate_s=round(estimate_s, 3), rough_s=case.estimate_s, measured=measured
-        )
-
-    def _nearest(self, case: PlannedCase) -> PlannedCase | None:
-        """The case of the check whose shipped estimate is nearest, if possible in the environment
-        of this one."""
-        known = self._by_size.get((case.check, case.environment), self._by_size.get((case.check,)))
-        if known is None:
-            return None
-        index = bisect_left(known, case.estimate_s, key=attrgetter("shipped_s"))
-        around = known[max(0, index - 1) : index + 1]
-        return min(around, key=lambda other: abs(other.shipped_s - case.estimate_s))
+        estimate_s = round(median(took), 3)
+        return replace(case, estimate_s=estimate_s, rough_s=case.estimate_s, measured=len(took))
 
     def times(self, cases: Sequence[PlannedCase], checks: Checks) -> Times:
         """The time of a run of the cases of these checks besides its launches: until the first one
         each environment is proved, and a session begins."""
         feasible = [case for case in cases if case.skipped is None]
-        needed = {build for case in feasible for build in _builds_of(case, checks)}
+        needed = {name for case in feasible for name in _builds_of(case, checks)}
+        built = {n for case in feasible if case.measured for n in _builds_of(case, checks)}
         return Times(
-            runs=self.runs,
+            runs=[self.run] if self.run else [],
             start_s=SESSION_S + PROOF_S * len({case.environment for case in feasible}),
-            builds=sorted(needed - self._built),
+            builds=sorted(needed - built),
             build_s=BUILD_S,
-            between_s=round(median(self._between_s or [BETWEEN_S]), 3),
-            at_once=round(median(self._at_once or [1.0]), 3),
+            between_s=round(self.pace.between_s(BETWEEN_S), 3),
+            at_once=round(self.pace.at_once(1.0), 3),
         )
 
 
-#: Without earlier runs: shipped values.
+#: Without an earlier run: shipped values.
 SHIPPED = Durations()
 
 
@@ -268,30 +203,15 @@ def _builds_of(case: PlannedCase, checks: Checks) -> set[str]:
     return {f"{program}-{case.environment}" for program in programs}
 
 
-def earlier_runs(site: SiteAsRun) -> list[RunDirectory]:
-    """The newest run directories below results/ of a site, the newest last: of the same partition,
-    with nodes and network that agree as far as they are known."""
-    runs: list[RunDirectory] = []
+def earlier_times(site: SiteAsRun, campaign: str) -> Durations:
+    """Times in the newest run of a campaign below results/ on a site of the same partition, with
+    nodes and network that agree as far as they are known; runs that are damaged are left out."""
     for run in islice(newest_runs(), MOST_LOOKED_AT):
-        try:
-            was = run.provenance().site
-        except AssayError:
-            continue
-        if all(of(was) == of(site) or None in (of(was), of(site)) for of in _SAME):
-            runs.append(run)
-        if len(runs) == MOST_RUNS:
-            break
-    return runs[::-1]
-
-
-_lines = msgspec.json.Decoder(_Timed)
-
-
-def _timed(run: RunDirectory) -> Iterator[_Timed]:
-    """The times in the records of a run. Raises AssayError for a file of anything else."""
-    with opened(run.records_file) as file:
-        for _, text, _ in line_batches(file, run.records_file):
-            try:
-                yield from _lines.decode_lines(text)
-            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-                raise AssayError(f"{run.records_file}: holds what is no record: {error}") from error
+        with suppress(AssayError):
+            was, plan = run.provenance().site, run.plan()
+            alike = all(of(was) == of(site) or None in (of(was), of(site)) for of in _SAME)
+            if plan.campaign == campaign and alike:
+                good = [entry for entry in run.ledger().entries if entry.status == "ok"]
+                if (clock := Clock(plan, records=good)).took:
+                    return Durations(run.run_id, clock.took, clock.pace)
+    return SHIPPED

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -102,48 +102,34 @@ def end_steps(site: Site, name: str, job: str) -> None:
 def end_jobs(
     site: Site,
     name: str,
-    spared: str | None = None,
-    given_back: Collection[str] = (),
     *,
     say: Say,
     pause: Callable[[float], None] = time.sleep,
     clearing_s: float = CLEARING_S,
 ) -> None:
     """End every job that Slurm knows of the run with this work folder; wait until they are gone.
-
-    But the job `spared`, which holds the nodes of launches to come. Nodes that were `given_back`
-    need not be clear yet.
-
-    Raises InfrastructureError when Slurm does not answer, or a job does not end.
-    """
+    Raises InfrastructureError when Slurm does not answer, or a job does not end."""
     require_slurm(site)
     begun, cancelled, has_said = time.monotonic(), -_AGAIN_S, False
     ending_s = scaled(JOBS_END_S)
     while True:
-        states = _jobs_of(site, name)
-        states.pop(spared or "", None)
-        run = [job for job, state in states.items() if state != "COMPLETING"]
-        clearing = [job for job in states.keys() - given_back if states[job] == "COMPLETING"]
-        if not run and not clearing:
+        listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %T %k").splitlines()
+        jobs = [row.split() for row in listed if row.endswith(f" assay-{name}")]
+        if not jobs:
             return
+        run = [job for job, state, *_ in jobs if state != "COMPLETING"]
         now = time.monotonic()
         if now - begun > (ending_s if run else clearing_s):
             after = "" if run else f": Slurm clears its nodes for {clearing_s:.0f} s (COMPLETING)"
-            raise InfrastructureError(f"job {min(run or clearing)} of this run does not end{after}")
+            job = min(run) if run else jobs[0][0]
+            raise InfrastructureError(f"job {job} of this run does not end{after}")
         if run and now - cancelled >= _AGAIN_S:
             answer_of(site, "scancel", *run)
             cancelled = now
         if not run and not has_said and now - begun > _QUIET_S:
-            say(f"waiting until Slurm has cleared the nodes of job {min(clearing)} (COMPLETING)")
+            say(f"waiting until Slurm has cleared the nodes of job {jobs[0][0]} (COMPLETING)")
             has_said = True
         pause(0.5)
-
-
-def _jobs_of(site: Site, name: str) -> dict[str, str]:
-    """The states of the jobs of the run with this work folder."""
-    listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %T %k").splitlines()
-    rows = (row.split() for row in listed if row.endswith(f" assay-{name}"))
-    return {job: state for job, state, *_ in rows}
 
 
 class Interruption:

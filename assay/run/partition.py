@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition that launches run in: its limits, its nodes, and those that the job holds in which
-assay itself runs."""
+"""Partition that launches run in: its limits, its nodes, and the job of it in which assay itself
+runs: launches are its steps where it holds enough nodes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.slurm import text
-from checks.common.slurm.allocation import Allocation
+from checks.common.slurm.allocation import ENDING_S, Allocation
 from checks.common.slurm.reasons import last_words
-from records.errors import AssayError, InfrastructureError
+from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.run.plan import Plan, PlannedCase
 from reports.notation.labels import case_names
 
@@ -91,11 +91,6 @@ def _named_nodes(site: Site, *lists: str) -> list[str]:
     ]
 
 
-def holds_nodes(job: Mapping[str, str]) -> bool:
-    """True of a job, as Slurm describes it, that runs and holds nodes."""
-    return job.get("JobState") == "RUNNING" and job.get("NodeList", "(null)") != "(null)"
-
-
 def own_job(site: Site) -> dict[str, str] | None:
     """Slurm's description of the job of the site's partition that this process runs in. None
     outside of its jobs, and in a heterogeneous job, whose components are jobs of their own."""
@@ -107,16 +102,48 @@ def own_job(site: Site) -> dict[str, str] | None:
     shown = asked(site, "scontrol", "show", "job", "-o", job).stdout
     described = text.fields(text.job_line(shown, job))
     serves = (
-        holds_nodes(described)
+        described.get("JobState") == "RUNNING"
+        and described.get("NodeList", "(null)") != "(null)"
         and "HetJobId" not in described
         and described.get("Partition") == site.description.slurm_partition
     )
     return described if serves else None
 
 
-def granted(
-    site: Site, job: Mapping[str, str], seed: int, without: Collection[str] = ()
-) -> Allocation:
+class OwnJob:
+    """The job that assay runs in, whose steps launches are."""
+
+    def __init__(self, granted: Allocation) -> None:
+        self._granted, self._last_step = granted, -1
+
+    @property
+    def job_id(self) -> str:
+        """Its id."""
+        return self._granted.job_id
+
+    def with_time_for(self, next_s: float) -> Allocation:
+        """The allocation for the next launch, which may take `next_s`. Raises AssayError where it
+        serves no more."""
+        if self._granted.ends_at - ENDING_S - time.monotonic() < next_s:
+            raise self.over(f"less than the {next_s:.0f} s are left that the next launch may take")
+        return self._granted.model_copy(update={"last_step": self._last_step})
+
+    def saw(self, step: str) -> None:
+        """A launch ran as this step, JOB.NUMBER."""
+        job, _, number = step.partition(".")
+        if job == self.job_id and number.isdecimal():
+            self._last_step = max(self._last_step, int(number))
+
+    def over(self, why: str) -> AssayError:
+        """Error where the job has ended, or has no time or no steps left."""
+        return AssayError(
+            f"job {self.job_id}, in which assay runs, serves no more launches: {why}; what is done"
+            " is kept. Go on in another job, or outside of one",
+            ExitStatus.INCONCLUSIVE,
+        )
+
+
+def _granted(site: Site, job: Mapping[str, str], seed: int, without: Collection[str]) -> Allocation:
     """The allocation of a job as Slurm describes it while it runs, but for nodes `without`."""
     nodes = [node for node in _named_nodes(site, job["NodeList"]) if node not in without]
     topology, rest_s = site.description.topology, text.left_s(job)
@@ -159,7 +186,7 @@ def own_allocation(
     for without in [out | mine, out] if mine else [out]:
         if {*nodes} <= without:
             continue
-        allocation = granted(site, job, seed, without)
+        allocation = _granted(site, job, seed, without)
         if None not in [allocation.drawn(n, allocation.nodes, "", at) for n, at in shapes]:
             if mine - without:
                 say(f"{named} has no node to spare: assay itself takes time of {min(mine)}")

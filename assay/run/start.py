@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from assay import ROOT
 from assay.build.sources import refuse_stale_builds
 from assay.build.spack import in_use
-from assay.plan import WHOLE, Clock, Durations, Narrowing, completed, earlier_runs, make_plan
+from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
 from assay.plan.cases import planned_variants, refuse_foreign_parameters
-from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import Interruption, require_slurm
 from assay.run.partition import (
+    OwnJob,
     own_allocation,
     partition_limits,
     partition_nodes,
@@ -47,7 +47,6 @@ from records.run.plan import Plan
 from records.run.provenance import AsAsked, Provenance
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, create_run, open_run
-from reports.notation.labels import case_names
 
 
 def start_run(
@@ -58,16 +57,13 @@ def start_run(
     nodes_left_out: Collection[str] = (),
     *,
     narrowing: Narrowing = WHOLE,
-    in_one_job: bool = False,
-    allocation_s: float | None = None,
     begun: Callable[[RunDirectory], object] | None = None,
 ) -> StatusForm:
     """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
-    `nodes_left_out`: nodes that no launch may use. `in_one_job`: all launches are steps of one
-    allocation, of `allocation_s` seconds; None: as long as the plan needs. `begun` is called
-    with the run directory before the first launch.
+    `nodes_left_out`: nodes that no launch may use. `begun` is called with the run directory before
+    the first launch.
     """
     add_checks_of(site_name)
     campaign = load_campaign(campaign_name)
@@ -76,7 +72,7 @@ def start_run(
     plan = _planned(completed(campaign, site), site, narrowing)
     require_slurm(site)
     progress = Progress(live)
-    site, shared = _placed(site, plan, progress.say, in_one_job, allocation_s)
+    site, own_job = _placed(site, plan, progress.say)
     assert campaign.origin is not None
     run = create_run(campaign.origin.text, plan)
     asked = replace(
@@ -85,19 +81,19 @@ def start_run(
         builds=builder,
         nodes_left_out=sorted(nodes_left_out),
         partition_nodes=partition_nodes(site),
-        in_one_job=shared is not None or None,
+        in_one_job=own_job is not None or None,
     )
     _write_provenance(run, plan, gather(site, asked, run.run_id, plan), campaign_name)
     if begun is not None:
         begun(run)
     ledger = run.ledger()
     with _held(run, ledger):
-        return _drive(run, ledger, site, progress, shared)
+        return _drive(run, ledger, site, progress, own_job)
 
 
 def _planned(campaign: Campaign, site: Site, narrowing: Narrowing) -> Plan:
     """The plan of a campaign on a site where builds and checks of it are ready."""
-    earlier = Durations(earlier_runs(site.provenance()))
+    earlier = earlier_times(site.provenance(), campaign.name)
     plan = make_plan(campaign, site.facts(), narrowing, durations=earlier)
     refuse_stale_builds(site, plan.environments)
     _refuse_unfit_checks(plan)
@@ -127,13 +123,10 @@ def resume_run(
     site_name: str | None,
     live: bool | None,
     *,
-    in_one_job: bool = False,
-    allocation_s: float | None = None,
     blocks: int | None = None,
     until_decided: bool = False,
 ) -> StatusForm:
-    """Go on with a run where it stopped; `site_name` None: on the site as it was named then. In one
-    job, too, where it was begun so.
+    """Go on with a run where it stopped; `site_name` None: on the site as it was named then.
 
     `blocks` are added to a run that has ended; `until_decided`: at most so many, by default as many
     as it has.
@@ -147,15 +140,14 @@ def resume_run(
     _refuse_other_site(run, plan, site)
     require_slurm(site)
     progress = Progress(live)
-    in_one_job = in_one_job or bool(began.in_one_job)
-    site, shared = _placed(site, plan, progress.say, in_one_job, allocation_s)
+    site, own_job = _placed(site, plan, progress.say)
     with _held(run, ledger):
         if blocks or until_decided:
             from assay.run.sequential import extend  # slow: SciPy
 
             run = extend(run, ledger, blocks, progress.say, until_decided=until_decided)
             ledger = run.ledger()
-        return _drive(run, ledger, site, progress, shared)
+        return _drive(run, ledger, site, progress, own_job)
 
 
 def _site_again(run: RunDirectory, site_name: str | None) -> Site:
@@ -217,35 +209,25 @@ def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
         )
 
 
-def _placed(
-    site: Site, plan: Plan, say: Say, in_one_job: bool, allocation_s: float | None
-) -> tuple[Site, InOneJob | None]:
-    """The site with the longest job that Slurm's partition takes, and how launches share a job.
-    Raises AssayError for a plan with launches that Slurm will never run there."""
-    (most_nodes, longest_s), shared = partition_limits(site), None
+def _placed(site: Site, plan: Plan, say: Say) -> tuple[Site, OwnJob | None]:
+    """The site with the longest job that Slurm's partition takes, and the job that assay runs in,
+    if launches are its steps. Raises AssayError for a plan with launches that can never run there.
+    """
+    most_nodes, longest_s = partition_limits(site)
     cases = [case for case in plan.cases if case.skipped is None]
-    own = [case for case in cases if case.resources or case.params.get("hops")]
-    inherited = None if own else own_allocation(site, cases, plan.seed, say)
-    if inherited is not None:
-        say(f"launches are steps of job {inherited.job_id}, in which assay runs")
-        shared = InOneJob(inherited=inherited)
-    elif in_one_job or site.description.launch_in == "allocation":
-        if own:
-            raise AssayError(
-                f"{case_names(plan.cases)[own[0].id]} asks for resources of its own, or nodes some"
-                " hops apart, which steps of one allocation do not get: leave such cases out with"
-                " --checks, or run them without --in-one-job"
-            )
-        shared = InOneJob(allocation_s)
     suites = [c.check for c in cases if isinstance(plan.brought.get(c.check), ReframeTest)]
-    if shared is not None and suites:
-        raise AssayError(
-            f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own:"
-            " run it without --in-one-job, outside of a job"
-        )
+    asks = any(case.resources for case in cases)
+    inherited = None if asks else own_allocation(site, cases, plan.seed, say)
     if inherited is None:
         refuse_unfit_cases(site, plan, most_nodes, longest_s)
-    return site.changed(longest_job_s=longest_s), shared
+    elif suites:
+        raise AssayError(
+            f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own:"
+            " run it outside of a job"
+        )
+    else:
+        say(f"launches are steps of job {inherited.job_id}, in which assay runs")
+    return site.changed(longest_job_s=longest_s), OwnJob(inherited) if inherited else None
 
 
 @contextmanager
@@ -265,7 +247,7 @@ def _held(run: RunDirectory, ledger: Ledger) -> Iterator[None]:
 
 
 def _drive(
-    run: RunDirectory, ledger: Ledger, site: Site, progress: Progress, shared: InOneJob | None
+    run: RunDirectory, ledger: Ledger, site: Site, progress: Progress, own_job: OwnJob | None
 ) -> StatusForm:
     """Run what is left of a run; gives its status."""
     uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
@@ -277,7 +259,7 @@ def _drive(
         site.show_to_jobs(_folders_read(site, run.plan()))
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
-            not_run = Driver(run, ledger, site, progress, interruption, in_one_job=shared).run()
+            not_run = Driver(run, ledger, site, progress, interruption, own_job=own_job).run()
         status = run_status(run, ledger)
         took = f", in {time_text(time.monotonic() - began)}"
         planned = f" (planned: {time_text(Clock(run.plan(), run.interims()).left_s())})"

@@ -3,15 +3,11 @@
 told that they are needed; without a cluster."""
 
 import signal
-from types import SimpleNamespace
 
 import pytest
 
-from assay.cli.arguments import length_s
 from assay.plan import make_plan, runs_alone
-from assay.run import allocation as allocations_module
 from assay.run import infrastructure
-from assay.run.allocation import BEAT_S, Allocations, InOneJob
 from assay.run.infrastructure import Interruption, end_jobs, end_steps
 from assay.run.launches import Attempts, in_sessions, launches_to_come
 from assay.schema import campaign_from_text
@@ -153,16 +149,6 @@ def test_nodes_that_are_never_cleared_end_the_wait_and_a_job_is_told_every_few_s
     assert 10 <= len(cancelled(site)) <= 14
 
 
-def test_nodes_that_were_given_back_are_not_waited_for_but_their_job_is_ended(slurm, site):
-    states = {"7": "COMPLETING", "8": "RUNNING"}
-    assert slurm(lambda _: states, spared="8", given_back={"7"}) == (0.0, [])
-    assert slurm(lambda _: {"7": "COMPLETING"}, spared="7") == (0.0, [])
-    assert cancelled(site) == []
-    ends = lambda passed: {**states, "7": "COMPLETING" if passed else "RUNNING"}  # noqa: E731
-    slurm(ends, spared="8", given_back={"7"})
-    assert cancelled(site) == ["7"]
-
-
 def test_steps_that_launches_of_the_run_left_are_ended(monkeypatch):
     ran = []
     steps = {
@@ -188,43 +174,6 @@ def test_steps_that_launches_of_the_run_left_are_ended(monkeypatch):
     monkeypatch.setattr(infrastructure, "JOBS_END_S", 0)
     with pytest.raises(InfrastructureError, match=r"step 12\.2 of .* Go on in another job"):
         end_steps(None, "quick-1", "12")
-
-
-@pytest.fixture
-def beats(site, monkeypatch):
-    """Allocations with a job that hears beats, a clock, what was said, and faults to come."""
-    clock, said, faults = Clock(), [], []
-
-    def put(_):
-        if faults:
-            raise faults.pop()
-
-    monkeypatch.setattr(allocations_module, "time", clock)
-    made = Allocations(
-        *(site, SimpleNamespace(), SimpleNamespace(), clock.pause, InOneJob()),
-        **{"plan": None, "say": said.append},
-    )
-    made._folder = SimpleNamespace(put=put)
-    return made, clock, said, faults
-
-
-def test_a_beat_that_fails_is_told_and_tried_again(beats):
-    made, clock, said, faults = beats
-    faults += [InfrastructureError("tar: no space left"), OSError(116, "stale")]
-    for _ in range(3):
-        clock.pause(BEAT_S + 1)
-        made.beat()
-    assert faults == []
-    assert all("hears nothing now, trying again" in told for told in said)
-    assert ["no space left" in told for told in said] == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("1-02:03", 93780), ("1-02", 93600), ("4:00:00", 14400), ("30:00", 1800), ("30", 1800)],
-)
-def test_the_time_asked_for_is_read_as_sbatch_reads_it(text, seconds):
-    assert length_s(text) == seconds
 
 
 @pytest.mark.parametrize("fault", ["allocation", "clock"])

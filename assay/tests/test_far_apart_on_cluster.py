@@ -3,11 +3,12 @@
 
 import pytest
 
+from assay.tests.test_in_one_job import in_job
 from assay.tests.test_run_on_cluster import campaign, own_name, records_of, run, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from virtual_cluster import ClusterSpec, up
 
-__all__ = ["pytestmark"]
+__all__ = ["in_job", "pytestmark"]
 CLUSTER = own_name("h")
 SITE = f"virtual:{CLUSTER}"
 HOPS = (
@@ -38,8 +39,9 @@ def test_launches_lie_as_far_apart_as_asked_and_say_so(cluster, folder):
         assert "oversubscribed" not in found[hops].flags
 
 
-def test_cases_with_hops_are_not_run_in_one_job(cluster, folder):
+def test_a_job_of_nodes_that_are_not_so_far_apart_is_refused(cluster, folder, in_job):
     name = campaign(folder, "hops", "mpich", 1, HOPS)
-    status, output = run(name, "--site", SITE, "--in-one-job")
-    assert (status, "nodes some hops apart" in output) == (2, True), output
-    assert not (folder / "results").exists(), "nothing was run"
+    job = in_job("--nodelist=n1,n2")
+    status, output = run(name, "--site", SITE)
+    assert status == 2, output
+    assert f"two nodes 3 hops apart; job {job}" in output
