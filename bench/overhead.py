@@ -80,22 +80,16 @@ cases:
     fixed: {ranks: 2, ranks_per_node: 1}
 """
 _EMPTY_JOBS = 40
-#: Most seconds a launch: in a job of its own, and as a step of one job.
-GOAL_S, STEP_GOAL_S = 0.3, 0.1
+#: Most seconds a launch.
+GOAL_S = 0.3
 
 
 def rows() -> Iterator[Row]:
-    """Bring up a cluster, run 40 short launches in each mode and 40 empty jobs; the medians."""
+    """Bring up a cluster, run 40 short launches and 40 empty jobs; the medians."""
     with on_cluster(ClusterSpec(name=f"bench-{os.getpid()}", nodes=2)) as (cluster, folder):
-        jobs, steps = (
-            gaps_s(run_campaign(folder, _CAMPAIGN, cluster.name, "--no-report", *mode))
-            for mode in ((), ("--in-one-job",))
-        )
+        jobs = gaps_s(run_campaign(folder, _CAMPAIGN, cluster.name, "--no-report"))
         empty = [_empty_job_s(cluster) for _ in range(_EMPTY_JOBS)]
     yield gap_row("a launch in a job of its own", jobs, GOAL_S)
-    yield gap_row("a launch as a step of one job", steps, STEP_GOAL_S)
-    ratio = statistics.median(jobs) / statistics.median(steps)
-    yield Row("the first over the second, same cluster", "", f"{ratio:.2f}")
     yield gap_row("an empty job, from sbatch to completed (Slurm's share)", empty)
 
 

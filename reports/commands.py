@@ -79,7 +79,7 @@ def _again(word: str, run: AskedRun, **options: object) -> NextCommand:
 
 def run_again(run: AskedRun) -> NextCommand:
     """A new run of the campaign, as this one was asked for."""
-    return _again("run", run, in_one_job=run.provenance.site.in_one_job)
+    return _again("run", run)
 
 
 def plan(run: AskedRun) -> NextCommand:

@@ -7,17 +7,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from assay.build import built_from
-from assay.build.commands import SpackCommands
-from assay.build.lock import Lock
-from assay.build.spack import SPACK_ENV, Spack, packages_files, write_scope
+from assay.build import sources
+from assay.build.spack import SPACK_ENV, Spack, SpackCommands, packages_files, write_scope
 from assay.sites.builds import environment_folder, facts_file, view_folder
 from assay.sites.description import SPACK_SUFFIX, SpackDescription
 from assay.sites.site_file import read_description
@@ -25,8 +23,10 @@ from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 
-#: Free disk that a build needs: what the three libraries and their builds take.
-NEEDED_BYTES = 2 * 10**9
+#: Parameters of a spec that say nothing about this build.
+_NO_VARIANTS = {"build_system", "cflags", "cppflags", "cxxflags", "fflags", "ldflags", "ldlibs"}
+#: Dependencies that are there when a program runs; others were needed to build it only.
+_STAYING = frozenset({"link", "run"})
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,11 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
         if path.is_file() and json.loads(path.read_bytes()) != facts[view]:
             path.unlink()
     roots = sorted({root for known in facts.values() for root in known["roots"]})
-    digests = built_from.digests(lock, roots)
+    #: The digest of our sources, by the hash of each package that is built from them.
+    ours = lock.hashes_of(sources.OUR_PACKAGES, roots)
+    digests = dict.fromkeys(ours, sources.sources_digest())
     there = set(commands.run("looking at what is built", "find", "--format", "{hash}").split())
-    changed = built_from.changed(commands, there, digests)
+    changed = sources.changed(commands, there, digests)
     laid = all(
         path.is_file() and view_folder(request.site, view).is_dir() for view, path in files.items()
     )
@@ -90,7 +92,7 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
         say(f"nothing has changed since these were built: {', '.join(facts)}")
         return
     install(commands, roots, changed, request.jobs)
-    built_from.note(commands, digests)
+    sources.note(commands, digests)
     for view, path in files.items():
         path.parent.mkdir(exist_ok=True)
         write_whole(path, json.dumps(facts[view], indent=1).encode())
@@ -111,7 +113,7 @@ def _facts(request: BuildRequest, lock: Lock, environment: Path) -> dict[str, di
         facts[view] = {
             "environment": request.built.environment,
             "view": view,
-            "sources": built_from.sources_digest(),
+            "sources": sources.sources_digest(),
             "roots": sorted(roots),
             "packages": lock.packages(roots),
         }
@@ -123,12 +125,6 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
     folder = environment_folder(request.site)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(spack.home).free
-        if free < NEEDED_BYTES:
-            raise InfrastructureError(
-                f"{spack.home}: {free / 1e9:.1f} GB free; building needs {NEEDED_BYTES / 1e9:.0f}"
-                " GB. Make room, or name another place with ASSAY_SPACK_HOME"
-            )
         write_scope(spack, request.site, request.built, request.offline)
         _lay_environment(request.built, folder, packages_files(request.site, request.built))
     except OSError as error:
@@ -136,7 +132,7 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
             f"{error.filename or folder}: {error.strerror}; make room or correct the rights, or"
             " name another place with ASSAY_SPACK_HOME"
         ) from error
-    return SpackCommands(spack, folder, say, alone=request.offline)
+    return SpackCommands(spack, folder, say)
 
 
 def _lay_environment(built: SpackDescription, folder: Path, packages: list[Path]) -> None:
@@ -178,3 +174,80 @@ def install(commands: SpackCommands, roots: list[str], again: list[str], jobs: i
         commands.run("building what has changed", *words, "--overwrite", "-y", *changed)
     commands.run("building", *words, *specs)
     commands.run("laying out the views", "env", "view", "regenerate")
+
+
+class Lock:
+    """A spack.lock: its root specs and all specs by hash."""
+
+    def __init__(self, path: Path) -> None:
+        content = json.loads(path.read_bytes())
+        self.roots: dict[str, str] = {root["hash"]: root["spec"] for root in content["roots"]}
+        self.specs: dict[str, dict[str, Any]] = content["concrete_specs"]
+
+    def roots_of(self, library: str) -> list[str]:
+        """Hashes of the roots that use (or are) `library`: name[@version] [variant=value…]."""
+        return [h for h in self.roots if any(self._is(x, library) for x in self._below([h]))]
+
+    def _is(self, spec_hash: str, library: str) -> bool:
+        head, *variants = library.split()
+        name, _, version = head.partition("@")
+        spec = self.specs[spec_hash]
+        wanted = (word.split("=", 1) for word in variants)
+        return (
+            spec["name"] == name
+            and f"{spec['version']}.".startswith(f"{version}." if version else "")
+            and all(spec["parameters"].get(key) == value for key, value in wanted)
+        )
+
+    def _below(self, roots: Iterable[str], kinds: frozenset[str] = frozenset()) -> set[str]:
+        """Hashes of `roots` and of all they depend on; `kinds`: by these kinds of dependency."""
+        seen, rest = set[str](), list(roots)
+        while rest:
+            current = rest.pop()
+            if current not in seen:
+                seen.add(current)
+                rest += (
+                    one["hash"]
+                    for one in self.specs[current].get("dependencies", ())
+                    if not kinds or kinds & set(one["parameters"].get("deptypes", ()))
+                )
+        return seen
+
+    def packages(self, roots: list[str]) -> dict[str, dict[str, Any]]:
+        """Facts of each package below `roots` that is linked or run, by name."""
+        packages = {}
+        for spec_hash in self._below(roots, _STAYING):
+            spec = self.specs[spec_hash]
+            target = spec["arch"]["target"]
+            compilers = (
+                self.specs[dependency["hash"]]
+                for dependency in spec.get("dependencies", ())
+                if "c" in dependency.get("parameters", {}).get("virtuals", ())
+            )
+            packages[spec["name"]] = {
+                "version": spec["version"],
+                "variants": _variants(spec.get("parameters", {})),
+                "compiler": next((f"{c['name']}@{c['version']}" for c in compilers), None),
+                "target": target if isinstance(target, str) else target["name"],
+                "os": spec["arch"]["platform_os"],
+                "hash": spec_hash,
+                "external": (spec.get("external") or {}).get("path"),
+                "namespace": spec["namespace"],
+            }
+        return dict(sorted(packages.items()))
+
+    def hashes_of(self, names: Collection[str], roots: list[str]) -> list[str]:
+        """Hashes of the packages of these names that `roots` need."""
+        return sorted(h for h in self._below(roots, _STAYING) if self.specs[h]["name"] in names)
+
+
+def _variants(parameters: dict[str, Any]) -> str:
+    words = []
+    for name, value in sorted(parameters.items()):
+        if isinstance(value, bool):
+            words.append(f"{'+' if value else '~'}{name}")
+        elif name not in _NO_VARIANTS:
+            words.append(
+                f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+            )
+    return " ".join(words)

@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spack as it is used here: where it is, and the configuration of every command: places, recipes,
-mirrors, a site's packages."""
+"""Spack as it is used here: where it is, the lock of its home, the configuration of every command,
+and a command: output into a log, progress as plain lines, a failure explained in one message."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from assay import ROOT, setup_command
-from assay.sites.builds import CLONES, spack_home
+from assay.sites.builds import CLONES, HOME, spack_home
 from assay.sites.description import SpackDescription
 from assay.sites.login import login_environment
 from assay.sites.site_file import site_file
+from assay.terminal import Say, say
 from records.errors import AssayError, InfrastructureError
 
 #: Environments, platforms and recipes.
@@ -34,6 +41,47 @@ _INTERNET = re.compile(r"(?i:(https?|ftp|all|no)_proxy)|SSL_CERT_\w+|CURL_CA_BUN
 PACKAGES = "ASSAY_SPACK_PACKAGES"
 #: The Spack and the package repository that were tested.
 SPACK_RELEASE, PACKAGES_RELEASE = "v1.1.0", "v2025.11.0"
+#: Lock of a Spack home. It ends with the process that holds it, however that ends.
+_LOCK = ".lock"
+#: Lines of Spack's output that show its progress.
+_PROGRESS = re.compile(
+    r"^==> (Installing \S+ \[\d+/\d+\]|\S+: Successfully installed.*|\S+: Executing phase:.*"
+    r"|Concretized .*|Fetching .*|\S+ : externally installed.*)"
+)
+_SHORT = re.compile(r"(-[a-z0-9]{32})( \[\d+/\d+\])?")
+_HASH = re.compile(r"-[a-z0-9]{32}\b")
+#: What Spack prints, what it means, and the error that it is. The first match counts.
+_KNOWN: tuple[tuple[str, str, type[AssayError]], ...] = (
+    (
+        r"No space left on device|Disk quota exceeded",
+        f"the disk is full below {{home}}; make room, or name another place with {HOME}",
+        InfrastructureError,
+    ),
+    (
+        r"sha256 checksum failed for (?P<what>\S+)",
+        "{what} has not the checksum that its recipe states; it was not used. Fill the source"
+        " mirror anew: assay build --mirror distribution",
+        InfrastructureError,
+    ),
+    (
+        r"All fetchers failed for (?:resource |spack-stage-)?(?P<what>\S+)",
+        "no source for {what}: neither the mirror {home}/mirror nor the recipe's own place gave it."
+        " Fill the mirror: assay build --mirror distribution",
+        InfrastructureError,
+    ),
+    (
+        r"Skipping build of \S+ since (?P<what>\S+) failed",
+        "{what} could not be built; the log ends with its reason",
+        InfrastructureError,
+    ),
+    (
+        r"(?i)Error: (?P<what>.*(?:cannot match any known version|cannot satisfy|unsatisfiable"
+        r"|failed to concretize|has no version that satisfies|not buildable)[^\n]*)",
+        "Spack cannot resolve it: {what}. See compilers, externals and target in the site's"
+        " packages.yaml and in the platform's",
+        AssayError,
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -135,3 +183,118 @@ def packages_files(site: str, built: SpackDescription) -> list[Path]:
         )
     own = site_file(site).with_name("packages.yaml")
     return [path for path in (own, platform) if path.is_file()]
+
+
+@contextmanager
+def building(home: Path) -> Iterator[None]:
+    """Change a Spack home alone. Raises InfrastructureError while another build changes it or a run
+    uses it, and where it cannot be written."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(home / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError as error:
+        raise InfrastructureError(
+            f"{error.filename}: {error.strerror}; correct the rights, or name another place with"
+            f" {HOME}"
+        ) from error
+    with _held(descriptor, fcntl.LOCK_EX, home, "another build, or a run on its libraries,"):
+        yield
+
+
+@contextmanager
+def in_use(home: Path) -> Iterator[None]:
+    """Use what a Spack home holds, together with other runs; raises InfrastructureError while a
+    build changes it."""
+    try:
+        descriptor = os.open(home / _LOCK, os.O_RDONLY)
+    except FileNotFoundError:  # nothing has been built there since homes have locks
+        yield
+        return
+    with _held(descriptor, fcntl.LOCK_SH, home, "a build"):
+        yield
+
+
+@contextmanager
+def _held(descriptor: int, kind: int, home: Path, other: str) -> Iterator[None]:
+    try:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InfrastructureError(
+                f"{home}: {other} is under way in this Spack home; wait for its end, or name"
+                f" another place with {HOME}"
+            ) from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def say_with_time(line: str) -> None:
+    """Print a line of progress with the time of day."""
+    say(f"{time.strftime('%H:%M:%S')} {line}", hang=9)
+
+
+class SpackCommands:
+    """Spack commands in one environment."""
+
+    def __init__(self, spack: Spack, environment: Path, say: Say) -> None:
+        self.spack, self.environment, self.say = spack, environment, say
+        self.logs = spack.home / "logs"
+        self.logs.mkdir(parents=True, exist_ok=True)
+
+    def run(self, doing: str, *words: str) -> str:
+        """Run `spack -e ENVIRONMENT WORDS…`; gives what it printed. Raises AssayError or
+        InfrastructureError that says why it failed."""
+        log = self.logs / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{words[0].replace(' ', '-')}.log"
+        began = time.monotonic()
+        self.say(f"{doing} (log: {log})")
+        try:
+            spack = self.spack.command("-e", str(self.environment), *words)
+            # It ends with this process, even when that is killed.
+            text, status = self._follow(["setpriv", "--pdeathsig", "KILL", *spack], log)
+        except OSError as error:
+            raise InfrastructureError(f"{doing}: {error.strerror or error} ({log})") from error
+        if status != 0:
+            # A wrong archive stays in the stage and would be used again.
+            if words[0] == "fetch":
+                shutil.rmtree(self.spack.home / "stage", ignore_errors=True)
+            raise explained(doing, text, log, self.spack.home)
+        self.say(f"{doing}: {time.monotonic() - began:.0f} s")
+        return text
+
+    def _follow(self, argv: list[str], log: Path) -> tuple[str, int]:
+        lines = list[str]()
+        with (
+            log.open("w") as kept,
+            subprocess.Popen(
+                argv,
+                env=self.spack.variables(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            ) as process,
+        ):
+            assert process.stdout is not None
+            for line in process.stdout:
+                kept.write(line)
+                kept.flush()
+                lines.append(line)
+                if shown := _PROGRESS.match(line):
+                    doing = _SHORT.sub(r"\2", shown[1])
+                    self.say(f"  {doing}")
+        return "".join(lines), process.returncode
+
+
+def explained(doing: str, text: str, log: Path, home: Path) -> AssayError:
+    """The error to raise when Spack failed at `doing`, having printed `text`, kept in `log`."""
+    for pattern, meaning, kind in _KNOWN:
+        if match := re.search(pattern, text):
+            what = _HASH.sub("", (match.groupdict().get("what") or "").split("/")[-1])
+            message = meaning.format(what=what.strip(" .'\""), home=home)
+            return kind(f"{doing}: {message} (log: {log})")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    shown = errors[0] if errors else (lines or ["Spack printed nothing"])[-1]
+    return InfrastructureError(f"{doing}: {shown[:300]} (log: {log})")

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from checks.common.slurm.text import seconds_of
 from records.history import DEFAULT_HISTORY, USUAL_FINDS
 
 DEFAULT_SITE = "virtual"
@@ -129,16 +128,6 @@ def _count(text: str, most: int) -> int:
     return int(text)
 
 
-def length_s(text: str) -> float:
-    """Seconds of a length in minutes or in a form of sbatch; raises ArgumentTypeError."""
-    seconds = 60 * int(text) if text.isascii() and text.isdigit() else seconds_of(text)
-    if not seconds:
-        raise argparse.ArgumentTypeError(
-            f"found {text!r:.40}; allowed are minutes, e.g. 30, or sbatch's forms, e.g. 1-12:30"
-        )
-    return float(seconds)
-
-
 def span_s(text: str) -> float:
     """Seconds of "60s", "36h" or "1.5d"; raises ArgumentTypeError."""
     found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*([smhd])", text.strip(), re.ASCII)
@@ -212,7 +201,7 @@ NARROWING = (
     ),
     argument(
         "--nodes N",
-        "maximum nodes per launch; with --in-one-job, allocation size",
+        "maximum nodes per launch",
         _PART,
         type=partial(_count, most=MOST_NODES),
     ),

@@ -6,29 +6,18 @@ from __future__ import annotations
 import argparse
 
 from assay.build.builder import BuildRequest, build, prepare, resolve, spack_section
-from assay.build.commands import say_with_time
-from assay.build.home_lock import building
-from assay.build.mirror import fill_from_distribution, fill_from_web
-from assay.build.spack import find_spack
+from assay.build.sources import fill_from_distribution, fill_from_web
+from assay.build.spack import building, find_spack, say_with_time
 from assay.cli import arguments as shared
 from assay.cli.arguments import argument, flag, site
-from assay.cli.doctor import tell
-from assay.requirements import cluster_machine, site_machine
 from assay.sites.builds import spack_home
-from records.errors import AssayError, ExitStatus
+from records.errors import ExitStatus
 
 
 def build_command(arguments: argparse.Namespace) -> int:
     """`assay build`."""
     if arguments.mirror is not None:
         return _fill_mirror(arguments)
-    if arguments.builder == "distribution":
-        if arguments.offline or arguments.environments:
-            raise AssayError(
-                "--with distribution takes no --offline, --environments: its packages are installed"
-                " as a whole by apt-get, and our programs compiled as a run begins"
-            )
-        return tell([*site_machine(), *cluster_machine()])
     asked = tuple(word for word in arguments.environments.split(",") if word)
     request = BuildRequest(
         arguments.site,
@@ -66,13 +55,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         site(),
         argument(
             "--environments", "only these, e.g. lam-spack,mpich-spack; default: all", default=""
-        ),
-        argument(
-            "--with",
-            "spack (default); distribution: its packages, which apt-get installs",
-            dest="builder",
-            choices=["spack", "distribution"],
-            default="spack",
         ),
         argument(
             "--mirror",

@@ -9,7 +9,7 @@ import signal
 import sys
 from dataclasses import replace
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
 from assay.cli.arguments import (
     BUILDER,
@@ -20,20 +20,16 @@ from assay.cli.arguments import (
     argument,
     declare,
     flag,
-    length_s,
     site,
 )
 from assay.criteria.loading import load_criteria
 from assay.loading import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
-    Durations,
-    MoreBlocks,
     Narrowing,
     completed,
-    earlier_runs,
+    earlier_times,
     make_plan,
-    measured_in,
     render_plan,
 )
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
@@ -47,7 +43,6 @@ from checks.common.brought import checks_with
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
 from records.run.plan import Plan
-from records.run.run_directory import open_run
 from reports.show.tables import Column
 from reports.verdicts.acceptance.values import stated_rates
 
@@ -121,9 +116,8 @@ def plan_command(arguments: argparse.Namespace) -> int:
         print(note, file=sys.stderr)
     site = found.with_builds(arguments.builder).with_possible_variants(campaign.variants)
     campaign = completed(campaign, site)
-    measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
-    durations = Durations(earlier_runs(site.provenance()))
-    plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured, durations)
+    durations = earlier_times(site.provenance(), campaign.name)
+    plan = make_plan(campaign, site.facts(), narrowing_of(arguments), durations)
     if arguments.criteria is None:
         if arguments.json:
             print(plan.to_json())
@@ -156,19 +150,16 @@ def run_command(arguments: argparse.Namespace) -> int:
         raise _which_campaign()
     if arguments.campaign is not None and arguments.resume is not None:
         raise AssayError("give a campaign to begin, or --resume RUN to go on with one; not both")
-    narrowing, more = narrowing_of(arguments), _more_blocks(arguments)
-    if arguments.time is not None and not arguments.in_one_job:
-        raise AssayError("--time is the length of the job of --in-one-job; give both, or neither")
-    shared: dict[str, Any] = {"in_one_job": arguments.in_one_job, "allocation_s": arguments.time}
+    narrowing = narrowing_of(arguments)
+    _refuse_narrowed(arguments, narrowing)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     live = False if arguments.plain or arguments.json else None
     if arguments.resume:
-        status = resume_run(arguments.resume, arguments.site, live, more=more, **shared)
+        added = {"blocks": arguments.blocks, "until_decided": arguments.until is not None}
+        status = resume_run(arguments.resume, arguments.site, live, **added)
     else:
         site = arguments.site or DEFAULT_SITE
-        status = start_run(
-            arguments.campaign, site, live, arguments.builder, narrowing=narrowing, **shared
-        )
+        status = start_run(arguments.campaign, site, live, arguments.builder, narrowing=narrowing)
     code = ExitStatus.FAIL if status.failed or not status.complete else ExitStatus.PASS
     from assay.cli.report import end  # slow: SciPy, Matplotlib
 
@@ -176,24 +167,21 @@ def run_command(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _more_blocks(arguments: argparse.Namespace) -> MoreBlocks | None:
-    """Blocks added to the run that is resumed. Raises AssayError for options that narrow it."""
+def _refuse_narrowed(arguments: argparse.Namespace, narrowing: Narrowing) -> None:
+    """Raise AssayError for options that narrow a run that is resumed, or extend one that is not."""
     if not arguments.resume:
         if arguments.until:
             raise AssayError(
                 "--until adds blocks to a run that has ended: give --resume RUN; a campaign says in"
                 " `blocks` how many a new run may have"
             )
-        return None
-    narrowing = replace(narrowing_of(arguments), blocks=None)
+        return
+    narrowing = replace(narrowing, blocks=None)
     if narrowing != WHOLE:
         options = ", ".join(f"--{option}" for option in narrowing.as_plain())
         raise AssayError(
             f"{options}: a run goes on as it was begun; leave the options out, or begin another"
         )
-    if arguments.blocks is None and arguments.until is None:
-        return None
-    return MoreBlocks(arguments.blocks, until_decided=arguments.until is not None)
 
 
 def narrowing_of(arguments: argparse.Namespace) -> Narrowing:
@@ -210,7 +198,6 @@ def declare_plan(parser: argparse.ArgumentParser) -> None:
         parser,
         plan_command,
         *(MAYBE_CAMPAIGN, site(), *NARROWING, BUILDER),
-        argument("--measured RUN", "judge by this run's times which launches are too short"),
         argument(
             "--criteria CRITERIA",
             "also what judging it by these criteria risks: how often a good machine does not"
@@ -243,15 +230,4 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
         flag("--plain", "plain lines even on a terminal"),
         flag("--no-report", "write no report at the end"),
         *(JSON, BUILDER),
-        flag(
-            "--in-one-job",
-            "ask Slurm once for nodes, and run all launches there as steps; inside a job with"
-            " enough nodes (salloc, a batch script) that is always so",
-        ),
-        argument(
-            "--time TIME",
-            "with --in-one-job: how long to hold the nodes, in minutes or as [D-]HH:MM:SS; when"
-            " it is used up they are asked for again; default: what the plan needs",
-            type=length_s,
-        ),
     )

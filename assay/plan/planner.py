@@ -10,11 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.plan.clock import Clock
-from assay.plan.durations import SHIPPED, Durations
-from assay.plan.expand import JOB, Case, expand
-from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
-from assay.plan.short import Measured, short_launches
+from assay.plan.cases import JOB, WHOLE, Case, Narrowing, expand, present
+from assay.plan.times import SHIPPED, Clock, Durations
 from assay.schema import Campaign
 from assay.schema.model import Blocks, ReframeEntry
 from assay.schema.problems import listed
@@ -65,25 +62,24 @@ def make_plan(
     campaign: Campaign,
     site: SiteFacts,
     narrowing: Narrowing = WHOLE,
-    measured: Measured | None = None,
     durations: Durations = SHIPPED,
 ) -> Plan:
     """The plan of what `narrowing` leaves of a campaign on a site.
 
-    `measured`: what launches of the cases timed in an earlier run; `durations`: what launches of
-    the site took. Environments that the site lacks are named in the plan. Raises AssayError when
-    nothing is left, for a case given twice, and for an estimate above the campaign's limits.
+    `durations`: what launches of the site took. Environments that the site lacks are named in the
+    plan. Raises AssayError when nothing is left, for a case given twice, and for an estimate above
+    the campaign's limits.
     """
-    asked, site = narrowing.of_campaign(campaign), narrowing.of_site(site)
-    campaign, absent = present(asked, site)
+    site = narrowing.of_site(site)
+    campaign, absent = present(narrowing.of_campaign(campaign), site)
     cases, unfit = expand(campaign, site)
-    left_out = [*campaign.left_out, *entries_left_out(asked, campaign), *unfit]
+    left_out = [*campaign.left_out, *unfit]
     laid_out = _lay_out(cases, site, by_option=narrowing.nodes is not None)
     planned = [*map(durations.estimated, laid_out)]
     if not planned:
+        reasons = "; ".join([*absent.values(), *left_out])
         raise AssayError(
-            f"campaign {campaign.name}: nothing is left of it on site {site.name}:"
-            f" {'; '.join(left_out)}"
+            f"campaign {campaign.name}: nothing is left of it on site {site.name}: {reasons}"
         )
     used = {name: campaign.checks[name] for name in sorted({case.check for case in planned})}
     plan = _with_totals(
@@ -96,7 +92,6 @@ def make_plan(
         absent=absent,
         left_out=left_out,
         narrowed=narrowing.as_plain(),
-        short=short_launches(cases, planned, site, measured or {}),
         cases=planned,
     )
     _refuse_above_limits(plan)

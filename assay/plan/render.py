@@ -3,26 +3,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from math import exp
 
-from assay.plan.clock import Clock
+from assay.plan.times import Clock
 from checks.common.definition import gigabytes
 from records.run.plan import Plan, PlannedCase
 from records.run.rerun import CHECKS_OF_PAIRS
 from records.site.pair_scans import sample_told
 from reports.notation.labels import case_names
-from reports.notation.units import count_text
+from reports.notation.units import count_text, percent, signed_percent
 
-_HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "seen", "environments")
-_SEEN = _HEADINGS.index("seen")
+_HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "environments")
+#: Standard deviations of ln of a pair's ratio from block to block, for which advantages are told.
+SPREADS = (0.02, 0.05)
 
 
 def render_plan(plan: Plan) -> str:
     """Every case, those that differ in their environment only in one line, the skipped ones with
     their reasons, and the totals."""
-    from assay.plan.resolution import resolution  # slow: SciPy
-
     rows, skipped = _grouped(plan)
     question = " ".join(plan.question.split())
     lines = [f"campaign {plan.campaign} on site {plan.site}", question]
@@ -31,17 +30,12 @@ def render_plan(plan: Plan) -> str:
         lines += ["", f"skipped ({plan.totals.skipped}):"]
         for reason, cases in skipped.items():
             lines += [reason, f"    {', '.join(cases)}"]
-    if plan.short:
-        short = (
-            "may be too short to say something (--measured RUN: by the times of an earlier run):"
-        )
-        lines += ["", short, *(f"  {text}" for text in plan.short)]
     if samples := samples_told(plan):
         lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
     if stored := _stored_told(plan):
         lines += ["", "files that a launch has at a time, removed at its end:", *stored]
-    if lines_of_blocks := resolution(plan):
-        lines += ["", *lines_of_blocks]
+    if found := _resolution(plan):
+        lines += ["", found]
     totals, blocks = plan.totals, f"{plan.blocks} blocks"
     most, least_s = "", totals.wall_s
     if plan.sequential is not None:
@@ -57,6 +51,47 @@ def render_plan(plan: Plan) -> str:
     return "\n".join([*lines, ""])
 
 
+def _resolution(plan: Plan) -> str | None:
+    """Line on the advantage of an environment that all blocks find; None where nothing is compared.
+    Beyond the margin of 3 % it is found by a shift of its logarithm."""
+    from reports.analysis.cells import LEAST_DIFFERENCE  # slow: SciPy
+    from reports.statistics.max_t import (  # slow: SciPy
+        LEAST_BLOCKS,
+        QUANTILE,
+        detectable,
+        shared_gain,
+    )
+    from reports.statistics.spending import DECLARED_SHARE, spent  # slow: SciPy
+
+    feasible = [case for case in plan.cases if case.skipped is None]
+    names = {case.environment for case in feasible}
+    pairs = len(names) * (len(names) - 1) // 2
+    scopes = {(case.check, case.params.get("placement")) for case in feasible}
+    if not pairs:
+        return None
+    if plan.blocks < LEAST_BLOCKS:
+        least = f"at least {LEAST_BLOCKS} are needed"
+        return f"blocks: {plan.blocks} cannot separate environments; {least}"
+    questions, gain, judged = pairs * (1 + len(scopes)), 1.0, ""
+    if plan.sequential is None:
+        error = QUANTILE / (questions + pairs * len(feasible) // len(names))
+    else:
+        error = spent(plan.blocks, plan.sequential.stages) * DECLARED_SHARE / questions
+        gain = shared_gain(len(names))
+        after = ", ".join(map(str, plan.sequential.interims))
+        judged = f"judged after blocks {after} until known: {', '.join(plan.sequential.until)}; "
+    shifts = {s: min(s * detectable(plan.blocks, error, gain), 50.0) for s in SPREADS}
+    told = (f"{_gain(LEAST_DIFFERENCE * exp(x))} (s = {percent(s, 0)})" for s, x in shifts.items())
+    return (
+        f"{judged}{plan.blocks} blocks find an advantage of about {' or '.join(told)}; s is by how"
+        " much the ratio of two environments varies from block to block"
+    )
+
+
+def _gain(ratio: float) -> str:
+    return percent(ratio - 1, 1) if ratio < 2 else signed_percent(ratio)
+
+
 def _sources(plan: Plan) -> str:
     """Sentence on what the times are learned from."""
     times, cases = plan.times, [case for case in plan.cases if case.skipped is None]
@@ -65,19 +100,12 @@ def _sources(plan: Plan) -> str:
         f"start {times.start_s:.0f} s{builds if times.builds else ''}, {times.between_s:.2g} s"
         " between launches"
     )
-    if not times.runs:
-        return f"times are shipped values, which are rough; {besides}"
-    by = Counter[str](case.estimated_by for case in cases)
-    ways = {
-        "measured": f"by {sum(case.measured for case in cases)} launches of their own",
-        "scaled": "in proportion to other cases of their check",
-        "rough": "by shipped values, which are rough",
-    }
-    told = [f"{count_text(by[way], 'case')} {text}" for way, text in ways.items() if by[way]]
-    runs = count_text(len(times.runs), "earlier run")
-    return (
-        f"times are learned from {runs}, the newest {times.runs[0]}: {', '.join(told)}; {besides}"
-    )
+    measured = sum(case.measured > 0 for case in cases)
+    learned = f"times of {count_text(measured, 'case')} are those of run {', '.join(times.runs)}"
+    others = "others" if measured else "times"
+    rough = f"{others} are shipped values, which are rough"
+    parts = [learned] * bool(measured) + [rough] * (measured < len(cases)) + [besides]
+    return "; ".join(parts)
 
 
 def _grouped(plan: Plan) -> tuple[list[tuple[str, ...]], dict[str, list[str]]]:
@@ -96,14 +124,12 @@ def _grouped(plan: Plan) -> tuple[list[tuple[str, ...]], dict[str, list[str]]]:
     return [(*row, *_times_and_environments(plan, found)) for row, found in rows.items()], skipped
 
 
-def _times_and_environments(plan: Plan, cases: Sequence[PlannedCase]) -> tuple[str, str, str]:
-    """The time of a launch, by what it is known, and the environments of cases of one name."""
+def _times_and_environments(plan: Plan, cases: Sequence[PlannedCase]) -> tuple[str, str]:
+    """The time of a launch, and the environments of cases of one name."""
     times = sorted(case.estimate_s for case in cases)
-    ways = {case.estimated_by for case in cases}
     found, every = [case.environment for case in cases], plan.environments
     return (
         _durations(times[0], times[-1]),
-        str(sum(case.measured for case in cases)) if ways == {"measured"} else ", ".join(ways),
         f"all {len(every)}" if {*every} == {*found} and len(every) > 1 else ", ".join(found),
     )
 
@@ -130,13 +156,10 @@ def _stored_told(plan: Plan) -> list[str]:
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Aligned rows below their headings, the numbers to the right; what the times are known by
-    only where it is not the same for all."""
+    """Aligned rows below their headings, the numbers to the right."""
     if not rows:
         return []
     columns = [*zip(_HEADINGS, *rows, strict=True)]
-    if {*columns[_SEEN][1:]} == {"rough"}:
-        del columns[_SEEN]
     *widths, _ = (max(map(len, column)) for column in columns)
     pattern = "  ".join(f"{{:{'>' if i else '<'}{width}}}" for i, width in enumerate(widths))
     return [f"  {pattern}  {{}}".format(*row) for row in zip(*columns, strict=True)]

@@ -14,16 +14,14 @@ from contextlib import suppress
 from functools import cached_property
 
 from assay.plan import clock_of
-from assay.run.allocation import START_S, Allocations, InOneJob
-from assay.run.infrastructure import end_jobs, trouble
-from assay.run.interruption import Interruption
+from assay.run.infrastructure import Interruption, end_jobs, end_steps, trouble
 from assay.run.kept_builds import KeptBuilds
-from assay.run.launches import Attempts, FailedBuilds, Launch, in_sessions, judge, launches_to_come
+from assay.run.launches import Attempts, FailedBuilds, Launch, in_sessions, launches_to_come
+from assay.run.partition import OwnJob
 from assay.run.preflight import Preflight, broken_message, lately_right
-from assay.run.progress import Building, Progress, Waiting
+from assay.run.progress import Progress, Waiting
 from assay.run.provenance import with_facts
-from assay.run.raw_output import RawArchives
-from assay.run.recording import RecordMaker
+from assay.run.recording import RawArchives, RecordMaker
 from assay.run.session import Session
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
@@ -41,8 +39,8 @@ from reports.notation.labels import case_names
 #: Seconds without a message after which a session counts as hung. While a job waits or runs the
 #: session says so again and again.
 PATIENCE_S = 900.0
-#: Seconds for which an allocation may wait until programs of a check are built, at least.
-BUILD_S = 30.0
+#: Seconds that are kept for the start of launches in the job that assay runs in.
+START_S = 60.0
 #: Seconds for which a run that has ended waits until Slurm has cleared its nodes.
 LAST_CLEARING_S = 60.0
 #: After the same fault of the infrastructure at so many launches in a row the run pauses.
@@ -53,15 +51,8 @@ PAUSE_S = 20.0
 ROUNDS_WITHOUT_RESULT = 2
 
 
-_OPEN = ExitStatus.INCONCLUSIVE
-
-
 class _PauseError(Exception):
     """Repeated fault at several launches in a row; the message is the last reason."""
-
-
-class _AllocationOverError(Exception):
-    """The allocation in which launches ran is over; the message says why."""
 
 
 class Driver:
@@ -75,7 +66,7 @@ class Driver:
         progress: Progress,
         interruption: Interruption,
         *,
-        in_one_job: InOneJob | None = None,
+        own_job: OwnJob | None = None,
     ) -> None:
         self.run_directory, self.site, self.progress = run, site, progress
         self.ledger, self.interruption = ledger, interruption
@@ -83,27 +74,20 @@ class Driver:
         self.work = WorkFolder(site, run.path.resolve())
         self._begun, self._resume = time.monotonic(), f"assay run --resume {run.path}"
         self.waiting = Waiting(run, progress, self.plan.limits.get("queue_s"))
-        self.allocations = Allocations(
-            *(site, self.work, self.waiting, interruption.sleep, in_one_job),
-            plan=self.plan,
-            say=progress.say,
-        )
-        if in_one_job is not None and (longest_s := site.description.longest_job_s) is not None:
-            # What a launch may take; begin and end of the allocation are kept free of them.
+        self.own_job = own_job
+        if own_job is not None and (longest_s := site.description.longest_job_s) is not None:
+            # What a launch may take; begin and end of the job are kept free of them.
             self.site = site.changed(longest_job_s=int(longest_s - ENDING_S - START_S))
         self._raw = RawArchives(run, ledger, progress.say)
         self._records = RecordMaker(run, site)
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
         self._failed_builds = FailedBuilds(run, self.plan.environments)
         progress.names, progress.register = case_names(self.plan.cases), self.plan.register
-        self._cases = {case.id: case for case in self.plan.cases}
         #: How many records of this driver are of launches that were not lost.
         self._results = 0
         #: The launches of the current session, by their places, and their allocation; None: each
         #: has a job.
         self._batch: dict[int, Launch] = {}
-        #: What the session builds now.
-        self._building: Building | None = None
         self._shared: Allocation | None = None
 
     def run(self) -> list[str]:
@@ -113,8 +97,6 @@ class Driver:
         # A job of an earlier driver writes into the folder that is put away.
         self._end_other_jobs()
         try:
-            if self.allocations.shared:
-                self.work.fresh_session()  # the job that holds the nodes has a folder there
             # Before the first record: the chain begins with what is proven now.
             self._prove(self._to_come())
             chain = self.ledger.chain if self.ledger.entries else None
@@ -126,22 +108,27 @@ class Driver:
                         launch = Launch.of(case, index=-1, block=0, attempt=1, limit_s=0.0)
                         self._append(self._records.record(launch, skipped), writer)
                 self._run_asked(writer)
-                # In a sequential design as many blocks as it takes, with a judgement between.
-                while interim := judge(self.run_directory, self.ledger.entries):
-                    for sentence in interim.told(self.plan):
-                        self.progress.say(sentence)
-                    self._run_asked(writer)
+                if self.plan.sequential is not None:
+                    self._run_in_turn(writer)
         finally:
             self.waiting.over()
-            self.allocations.end()
             # Where Slurm does not answer, the next driver ends them before it begins.
             with suppress(InfrastructureError):
-                self.allocations.end_steps()
+                self._end_steps()
             with suppress(InfrastructureError):
-                said = self.progress.say
-                end_jobs(self.site, self.work.name, say=said, clearing_s=LAST_CLEARING_S)
+                say = self.progress.say
+                end_jobs(self.site, self.work.name, say=say, clearing_s=LAST_CLEARING_S)
         self.work.remove()
         return self._failed_builds.told()
+
+    def _run_in_turn(self, writer: RecordWriter) -> None:
+        """Run as many blocks of a sequential design as it takes, with a judgement between."""
+        from assay.run.sequential import judge  # slow: SciPy
+
+        while interim := judge(self.run_directory, self.ledger.entries):
+            for sentence in interim.told(self.plan):
+                self.progress.say(sentence)
+            self._run_asked(writer)
 
     @cached_property
     def _kept_builds(self) -> KeptBuilds:
@@ -157,7 +144,8 @@ class Driver:
         begun, run = time.monotonic(), self.run_directory
         self.work.fresh_session()
         shared = self._allocation(coming)
-        preflight = Preflight(self.site, self.work, self.waiting, self._pause_in_proof, shared)
+        pause = self.interruption.sleep
+        preflight = Preflight(self.site, self.work, self.waiting, pause, shared)
         try:
             broken = preflight.broken(names, max(launch.nodes for launch in coming))
         except AssayError as error:
@@ -177,28 +165,24 @@ class Driver:
 
     def _allocation(self, coming: Sequence[Launch]) -> Allocation | None:
         """The allocation in which these launches are run; None: each has a job of its own."""
-        longest_job_s = self.site.description.longest_job_s
-        needed_s = [limits_s(one.limit_s, longest_job_s)[0] + HALTING_S for one in coming]
-        times, builds = self.plan.times, {(one.environment, one.check) for one in coming}
-        estimate_s = max(BUILD_S, times.build_s) * len(builds) + times.between_s * len(coming)
-        estimate_s += sum(self._cases[launch.case_id].generous_s for launch in coming)
-        return self.allocations.with_time_for(needed_s[0], max(needed_s), estimate_s)
+        if self.own_job is None:
+            return None
+        limit_s, _ = limits_s(coming[0].limit_s, self.site.description.longest_job_s)
+        return self.own_job.with_time_for(limit_s + HALTING_S)
 
-    def _pause_in_proof(self, seconds: float) -> None:
-        """Sleep, while the allocation's job is kept and a signal is heeded."""
-        self.allocations.beat()
-        self.interruption.sleep(seconds)
+    def _end_steps(self) -> None:
+        """End what launches that are over have left in the job that assay runs in."""
+        if self.own_job is not None:
+            end_steps(self.site, self.work.name, self.own_job.job_id)
 
     def _end_other_jobs(self) -> None:
-        """End the jobs of this run but that which holds the nodes of its launches, and what runs
-        in that."""
-        kept = self.allocations.job_id, self.allocations.given_back
-        sleep = self.interruption.sleep
-        end_jobs(self.site, self.work.name, *kept, say=self.progress.say, pause=sleep)
-        self.allocations.end_steps()
+        """End the jobs of this run, and what its launches have left in that in which assay runs."""
+        pause = self.interruption.sleep
+        end_jobs(self.site, self.work.name, say=self.progress.say, pause=pause)
+        self._end_steps()
 
     def _to_come(self) -> list[Launch]:
-        at_once = self.site.description.concurrency if self.allocations.shared else 1
+        at_once = self.site.description.concurrency if self.own_job else 1
         interims = self.run_directory.interims()
         coming = launches_to_come(self.plan, self.ledger.entries, interims, at_once)
         unbuilt = self._failed_builds.launches
@@ -209,18 +193,14 @@ class Driver:
         rounds_without_result = 0
         while coming := self._to_come():
             self._end_other_jobs()
-            self._building = None
             entries = self.ledger.entries
             self.progress.begin(coming, len(entries), clock_of(self.run_directory, entries))
-            before, fault, over = self._results, None, None
+            before, fault = self._results, None
             try:
                 for batch in in_sessions(coming, self.plan.mix_blocks):
                     fault = self._run_batch(batch, writer) or fault
             except _PauseError as pause:
                 fault = str(pause)
-            except _AllocationOverError as end:
-                over = str(end)
-                self.progress.say(over)
             self.progress.end()
             rounds_without_result = 0 if self._results > before else rounds_without_result + 1
             if fault is not None and self._to_come():
@@ -228,11 +208,11 @@ class Driver:
                 self.progress.say(f"paused for {PAUSE_S:.0f} s: {fault}")
                 self.interruption.sleep(PAUSE_S)
                 most = max(launch.nodes for launch in coming)
-                if (found := trouble(self.site, self.work.session, most)) is not None:
-                    raise InfrastructureError(found)
+                if (still := trouble(self.site, self.work.session, most)) is not None:
+                    raise InfrastructureError(still)
                 self.progress.say("Slurm, work folder and nodes serve; the run goes on")
             if rounds_without_result == ROUNDS_WITHOUT_RESULT and self._to_come():
-                raise InfrastructureError(f"launches are not run: {fault or over}")
+                raise InfrastructureError(f"launches are not run: {fault}")
 
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> str | None:
         """Run the launches of one session; gives the last fault that kept one from being run."""
@@ -245,33 +225,40 @@ class Driver:
         self._kept_builds.lay_out()
         with self._session(batch) as session:
             for message in session.messages(PATIENCE_S):
-                self.allocations.beat()
                 if message is None:
-                    self.tick()
+                    self.progress.tick()
                 elif message.launch_index < 0:
                     self._heed_notice(message, waiting)
                 elif launch := waiting.pop(message.launch_index, None):
-                    self.waiting.over()
-                    message.reason = self._records.told(launch.environment, message.reason)
-                    if message.status is None:
-                        fault = f"{message.reason}"
-                        self.progress.say(f"{self.progress.what(launch)}: {fault}")
-                    else:
-                        self._record(launch, message, writer)
+                    fault = self._take_in(launch, message, writer) or fault
                     self.progress.next(next(iter(waiting.values()), None))
                     faults = [*faults, message] if message.fault else []
                     self._heed(faults)
                 self.interruption.check()
-                limit_s = self.plan.limits.get("wall_time_s")
-                if limit_s and time.monotonic() - self._begun - self.waiting.seconds > limit_s:
-                    told = f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept"
-                    raise AssayError(f"{told}. Continue with: {self._resume}", _OPEN)
+                self._refuse_overtime()
             status = session.wait()
             for launch in waiting.values():
                 if not self._failed_builds.keep_back(launch):
-                    said = f"status {status}, {session.last_line() or 'nothing said'}"
-                    fault = f"ReFrame ended before its last launch ({said[:300]})"
+                    end = f"status {status}, {session.last_line() or 'nothing said'}"
+                    fault = f"ReFrame ended before its last launch ({end[:300]})"
         return fault
+
+    def _refuse_overtime(self) -> None:
+        """Raise AssayError once the campaign's wall time is used up."""
+        limit_s = self.plan.limits.get("wall_time_s")
+        if limit_s and time.monotonic() - self._begun - self.waiting.seconds > limit_s:
+            used = f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept"
+            raise AssayError(f"{used}. Continue with: {self._resume}", ExitStatus.INCONCLUSIVE)
+
+    def _take_in(self, launch: Launch, message: Outcome, writer: RecordWriter) -> str | None:
+        """Record a launch that has ended; gives the fault that kept it from being run, if any."""
+        self.waiting.over()
+        message.reason = self._records.told(launch.environment, message.reason)
+        if message.status is not None:
+            self._record(launch, message, writer)
+            return None
+        self.progress.say(f"{self.progress.what(launch)}: {message.reason}")
+        return f"{message.reason}"
 
     def _session(self, batch: Sequence[Launch]) -> Session:
         """A session of these launches, with what the plan brings of their checks."""
@@ -280,29 +267,21 @@ class Driver:
         brought = {name: one for name, one in self.plan.brought.items() if name in checks}
         return Session(self.site, self.work, batch, self._shared, at_once, brought=brought)
 
-    def tick(self) -> None:
-        """Show where the session is, of which nothing is heard for a second."""
-        if self._building is not None and not self.waiting.waits:
-            self.progress.doing(self._building.told(self.work.open))
-        self.progress.tick()
-
     def _heed_notice(self, message: Outcome, waiting: Mapping[int, Launch]) -> None:
         """Take in what a session says that is no outcome of a launch."""
-        if message.build is not None or message.built is not None:
-            self._building = None
-            self.progress.doing(None)
         if message.build is not None:
-            if told := self._failed_builds.keep(message.build):
-                self.progress.say(told)
+            self.progress.doing(None)
+            if failure := self._failed_builds.keep(message.build):
+                self.progress.say(failure)
         elif message.built is not None:
+            self.progress.doing(None)
             self._kept_builds.take_in(message.built)
         elif message.queue is not None:
-            one = waiting.get(message.queue.launch)
-            what = self.progress.what(one) if one else "a build"
-            self.waiting.heed(message.queue, what)
+            launch = waiting.get(message.queue.launch)
+            self.waiting.heed(message.queue, self.progress.what(launch) if launch else "a build")
         elif message.progress is not None:
             self.progress.say(message.progress)
-            self._building = Building(message.progress, message.output or "", time.monotonic())
+            self.progress.doing(message.progress)
 
     def _heed(self, faults: list[Outcome]) -> None:
         """Raise for what Slurm refuses for good, for the end of the allocation in which launches
@@ -310,13 +289,12 @@ class Driver:
         if not faults:
             return
         last = faults[-1]
-        if last.fault == "allocation" and self._shared is not None:
-            self.allocations.over(last.reason or "")
-            raise _AllocationOverError(last.reason)
+        if last.fault == "allocation" and self.own_job is not None:
+            raise self.own_job.over(last.reason or "it has ended")
         if last.fault == "refused":
-            told = f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
-            raise AssayError(f"{told} {self._resume}")
-        same = [one for one in faults[-FAULTS_IN_A_ROW:] if one.fault == last.fault]
+            unrecorded = f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
+            raise AssayError(f"{unrecorded} {self._resume}")
+        same = [outcome for outcome in faults[-FAULTS_IN_A_ROW:] if outcome.fault == last.fault]
         if len(same) == FAULTS_IN_A_ROW:
             raise _PauseError(f"{FAULTS_IN_A_ROW} launches in a row: {last.reason}")
 
@@ -333,10 +311,11 @@ class Driver:
         record = self._records.record(launch, message, artifacts, self._batch, programs)
         fault = self._records.fault(launch, record)
         if fault is not None:
-            said = f"what the session said of this launch was refused: {fault}"
-            message = Outcome("wrong", said, launch_index=launch.index)
+            refused = f"what the session said of this launch was refused: {fault}"
+            message = Outcome("wrong", refused, launch_index=launch.index)
             record = self._records.record(launch, message, artifacts, self._batch)
-        self.allocations.saw(message.job_id or "")
+        if self.own_job is not None:
+            self.own_job.saw(message.job_id or "")
         self._append(record, writer)
         self._attempts.made(launch, message)
         self._results += record.status != "lost"

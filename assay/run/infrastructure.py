@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks whether Slurm, the work folder and the nodes work; ends the jobs of a run.
+"""Asks whether Slurm, the work folder and the nodes work; ends the jobs of a run; heeds signals
+that ask a run to end.
 
 Each question has a time limit, for what is asked may hang.
 """
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
 
 from assay.sites.site import Site
 from assay.terminal import Say
@@ -21,6 +25,9 @@ from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled
 _AGAIN_S = 5.0
 #: Seconds after which something is said of nodes that Slurm still clears.
 _QUIET_S = 10.0
+#: Signals that ask a run to end, and seconds after which a sleep heeds them.
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_STEP_S = 0.2
 
 
 def asked(site: Site, *argv: str) -> Answer:
@@ -42,18 +49,8 @@ def answer_of(site: Site, *argv: str) -> str:
 
 def require_slurm(site: Site) -> None:
     """Raise UnreachableError unless Slurm answers."""
-    _slurm(site, "squeue", "--noheader", "--me", "--format=%i")
-
-
-def node_states(site: Site) -> dict[str, str]:
-    """The states of the nodes of the site's partition, as sinfo says them."""
-    partition = site.description.slurm_partition
-    return pairs(_slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition))
-
-
-def _slurm(site: Site, *argv: str) -> str:
     try:
-        return answer_of(site, *argv)
+        answer_of(site, "squeue", "--noheader", "--me", "--format=%i")
     except InfrastructureError as error:
         raise UnreachableError(f"Slurm does not answer: {error}") from error
 
@@ -63,7 +60,8 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
     are drained or reserved come back, and are waited for in Slurm's queue."""
     try:
         if not site.down_nodes_return:
-            states = node_states(site)
+            words = ["sinfo", "-hN", "--format=%N %T", "-p", site.description.slurm_partition]
+            states = pairs(answer_of(site, *words))
             out = sorted(f"{name} {state}" for name, state in states.items() if is_down(state))
             if (there := len(states) - len(out)) < nodes:
                 return (
@@ -104,39 +102,66 @@ def end_steps(site: Site, name: str, job: str) -> None:
 def end_jobs(
     site: Site,
     name: str,
-    spared: str | None = None,
-    given_back: Collection[str] = (),
     *,
     say: Say,
     pause: Callable[[float], None] = time.sleep,
     clearing_s: float = CLEARING_S,
 ) -> None:
     """End every job that Slurm knows of the run with this work folder; wait until they are gone.
-
-    But the job `spared`, which holds the nodes of launches to come. Nodes that were `given_back`
-    need not be clear yet.
-
-    Raises InfrastructureError when Slurm does not answer, or a job does not end.
-    """
+    Raises InfrastructureError when Slurm does not answer, or a job does not end."""
     require_slurm(site)
-    begun, told, said = time.monotonic(), -_AGAIN_S, False
+    begun, cancelled, has_said = time.monotonic(), -_AGAIN_S, False
     ending_s = scaled(JOBS_END_S)
     while True:
         listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %T %k").splitlines()
-        rows = [row.split() for row in listed if row.endswith(f" assay-{name}")]
-        states = {row[0]: row[1] for row in rows if row[0] != spared}
-        run = [job for job, state in states.items() if state != "COMPLETING"]
-        clearing = [job for job in states.keys() - given_back if states[job] == "COMPLETING"]
-        if not run and not clearing:
+        jobs = [row.split() for row in listed if row.endswith(f" assay-{name}")]
+        if not jobs:
             return
+        run = [job for job, state, *_ in jobs if state != "COMPLETING"]
         now = time.monotonic()
         if now - begun > (ending_s if run else clearing_s):
             after = "" if run else f": Slurm clears its nodes for {clearing_s:.0f} s (COMPLETING)"
-            raise InfrastructureError(f"job {min(run or clearing)} of this run does not end{after}")
-        if run and now - told >= _AGAIN_S:
+            job = min(run) if run else jobs[0][0]
+            raise InfrastructureError(f"job {job} of this run does not end{after}")
+        if run and now - cancelled >= _AGAIN_S:
             answer_of(site, "scancel", *run)
-            told = now
-        if not run and not said and now - begun > _QUIET_S:
-            say(f"waiting until Slurm has cleared the nodes of job {min(clearing)} (COMPLETING)")
-            said = True
+            cancelled = now
+        if not run and not has_said and now - begun > _QUIET_S:
+            say(f"waiting until Slurm has cleared the nodes of job {jobs[0][0]} (COMPLETING)")
+            has_said = True
         pause(0.5)
+
+
+class Interruption:
+    """While this is entered TERM, INT and HUP end nothing by themselves; one that is ignored, as
+    HUP under nohup, stays so. Use from the main thread.
+    """
+
+    def __init__(self) -> None:
+        self._asked: signal.Signals | None = None
+        self._before: dict[signal.Signals, Any] = {}
+
+    def check(self) -> None:
+        """Raise InfrastructureError once a signal has asked the run to end."""
+        if self._asked is not None:
+            raise InfrastructureError(f"ended by {self._asked.name}; what is done is kept")
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, but no longer than until a signal asks the run to end."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.check()
+            time.sleep(_STEP_S)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        self._asked = self._asked or signal.Signals(number)
+
+    def __enter__(self) -> Interruption:
+        for number in _ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: TracebackType | object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

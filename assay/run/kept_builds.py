@@ -13,14 +13,14 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from assay.build.built_from import sources_digest
+from assay.build.sources import sources_digest
 from assay.run.provenance import environment_as_run, variables_of
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
@@ -28,7 +28,7 @@ from assay.terminal import Say
 from checks.common.session.outcome import CompleteBuild
 from checks.common.sources import build_files, program_folders
 from records.errors import AssayError
-from records.input_files import opened, read_whole
+from records.input_files import opened
 from records.run.run_directory import RunDirectory
 
 #: What is built for an environment: the build fixtures of `checks.common.session.builds`.
@@ -37,8 +37,6 @@ PROGRAMS = ("Programs", "BlasPrograms", "Hpl", "Su3Rmd")
 MOST_KEPT = 64
 #: Bytes of the greatest program whose digest is taken.
 MOST_BYTES = 1 << 28
-#: File of a kept build: the digest of each program.
-_DIGESTS = ".digests.json"
 
 
 def kept_folder() -> Path:
@@ -51,12 +49,7 @@ class KeptBuilds:
     """The programs of a run: what its sessions built, and copies of those kept of other runs."""
 
     def __init__(
-        self,
-        site: Site,
-        run: RunDirectory,
-        work: WorkFolder,
-        environments: Collection[str],
-        say: Say,
+        self, site: Site, run: RunDirectory, work: WorkFolder, names: Collection[str], say: Say
     ) -> None:
         self._work, self._say, self._folder = work, say, kept_folder()
         #: By path: the digest of each when it was made; what a file was when it was read, and its
@@ -72,12 +65,11 @@ class KeptBuilds:
         )
         known = run.provenance().environments
         self._keys: dict[tuple[str, str], str] = {}
-        for name in environments:
+        for name in names:
             now, then = environment_as_run(site, name), known.get(name)
             version = now.compiler_version or (then.compiler_version if then else "")
-            library = then.library if then else None
             described = site.session_data()["environments"][name]
-            made_of = [common, described, msgspec.to_builtins(now), version, library]
+            made_of = [common, described, msgspec.to_builtins(now), version, then and then.library]
             made_of += [] if version else [run.run_id]
             for program in PROGRAMS:
                 source = _file_digest(site.hpl_source()) if program == "Hpl" else ""
@@ -90,14 +82,12 @@ class KeptBuilds:
             if folder.exists() or not kept.exists():
                 continue
             try:
-                digests = _digests_of(kept)
-                if digests != msgspec.json.decode(read_whole(kept / _DIGESTS)):
-                    raise AssayError("it is not what was kept")
+                # Whole or not at all: a session builds what is not there.
                 shutil.copytree(kept, folder.with_name(key), dirs_exist_ok=True)
                 folder.with_name(key).rename(folder)
-                self._made |= _below(folder, digests)
+                self._made |= _digests_of(folder)
                 os.utime(kept)
-            except (AssayError, OSError, msgspec.MsgspecError) as error:
+            except OSError as error:
                 self._say(
                     f"kept build of {program} for {environment} refused: {error}; it is made anew"
                 )
@@ -108,19 +98,18 @@ class KeptBuilds:
         key = self._keys.get((built.environment, built.program))
         with suppress(OSError):
             digests = _digests_of(folder)
-            self._made |= _below(folder, digests)
+            self._made |= digests
             if key is not None:
-                self._keep(folder, key, digests)
+                self._keep(digests, key)
 
-    def _keep(self, folder: Path, key: str, digests: Mapping[str, str]) -> None:
+    def _keep(self, files: Collection[str], key: str) -> None:
         """Keep a build for later runs, and of all only those used last."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".", dir=self._folder) as part:
             whole = Path(part, key)
             whole.mkdir()
-            for file in digests:
-                shutil.copy(folder / file, whole)
-            (whole / _DIGESTS).write_text(json.dumps(digests))
+            for file in files:
+                shutil.copy(file, whole)
             _remove(self._folder / key)
             whole.rename(self._folder / key)
         kept = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
@@ -130,23 +119,23 @@ class KeptBuilds:
     def executed(self, paths: Collection[str]) -> tuple[dict[str, str | None], str | None]:
         """The digest of each program, None where it cannot be read here, and what is wrong: one
         that was built must be what it was when it was made."""
-        found: dict[str, str | None] = {}
+        digests: dict[str, str | None] = {}
         for path in paths:
             # Jobs find the name of a command by themselves.
             digest = self._digest_now(path) if Path(path).is_absolute() else ""
             if digest != self._made.get(path, digest):
-                return found, f"program {path} is not what was built"
-            found[Path(path).name] = digest or None
-        return found, None
+                return digests, f"program {path} is not what was built"
+            digests[Path(path).name] = digest or None
+        return digests, None
 
     def _digest_now(self, path: str) -> str:
         """The digest of a program, "" where it cannot be read; it is read again once its number,
         size or times change."""
         try:
-            found = Path(path).stat()
+            status = Path(path).stat()
         except OSError:
             return ""
-        now = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        now = status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
         if self._seen.get(path, (None, ""))[0] != now:
             self._seen[path] = now, _file_digest(path)
         return self._seen[path][1]
@@ -164,13 +153,9 @@ def _digest(*parts: Any) -> str:
 
 
 def _digests_of(folder: Path) -> dict[str, str]:
-    """Of the programs of a build, by name: what is in folders, or begins with a dot, is none."""
-    plain = (one for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
-    return {one.name: _file_digest(str(one)) for one in plain}
-
-
-def _below(folder: Path, digests: Mapping[str, str]) -> dict[str, str]:
-    return {str(folder / name): digest for name, digest in digests.items()}
+    """Digests of a build's programs, by path; what is in folders, or begins with a dot, is none."""
+    files = (file for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
+    return {str(file): _file_digest(str(file)) for file in files}
 
 
 def _file_digest(path: str) -> str:

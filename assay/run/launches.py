@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby, islice
 from typing import Any
 
-from assay.plan import block_order, interval, launch_limit_s, runs_alone
+from assay.plan import block_order, launch_limit_s, runs_alone
 from checks.common.session.outcome import BuildFailure, Outcome
 from checks.common.switches import Switches
-from records.run.interims import Interim, asked_blocks, has_ended, write_interims
+from records.run.interims import Interim, asked_blocks
 from records.run.plan import MOST_BLOCKS, Plan, PlannedCase
 from records.run.record import CASE_ID, Record, latest_attempts
 from records.run.record_lines import Entry
@@ -161,44 +161,3 @@ class FailedBuilds:
             f" printed is in {self._run.build_log(name)}"
             for name, number in sorted(Counter(self.launches.values()).items())
         ]
-
-
-def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
-    """Judge a run whose launches that are asked for are done, and keep the judgement with it;
-    `entries` are those of all its records. None for a fixed design, and when the last judgement has
-    ended the run. The same records give the same judgement, also after a driver was killed."""
-    plan, interims = run.plan(), run.interims()
-    if plan.sequential is None or has_ended(plan, interims):
-        return None
-    from reports.analysis.races import judge_after  # slow: SciPy
-    from reports.load.loading import load_run  # slow: SciPy
-
-    block = plan.sequential.interims[len(interims)]
-    found = judge_after(load_run(run.path), block)
-    ended = found.ended(last=block == plan.blocks)
-    if ended is None:
-        following = plan.sequential.interims[len(interims) + 1]
-        ended = "node_hours" if too_dear(plan, entries, found.going, following) else None
-    going = found.going if ended is None else {}
-    made = Interim(block=block, open=found.open, going=going, ended=ended)
-    write_interims(run.interims_file, [*interims, made])
-    return made
-
-
-def too_dear(
-    plan: Plan, records: Sequence[Entry], going: Mapping[str, list[str]], following: int
-) -> bool:
-    """True where limits.node_hours does not suffice up to the block `following`, at what launches
-    of what goes on took so far."""
-    allowed = plan.limits.get("node_hours")
-    if allowed is None:
-        return False
-    total = further = 0.0
-    last = max((record.block for record in records), default=0)
-    for record in records:
-        if (times := interval(record.started_at, record.ended_at)) is not None:
-            used = (times[1] - times[0]) * record.nodes / 3600
-            total += used
-            if record.check in going.get(record.environment, ()):
-                further += used * (following - last) / max(1, last)
-    return total + further > allowed

@@ -20,7 +20,6 @@ from assay.run.infrastructure import trouble
 from assay.run.progress import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
-from checks.common.json_lines import CLOCKS_APART_S
 from checks.common.slurm.allocation import Allocation
 from records.errors import InfrastructureError
 from records.run.plan import Plan
@@ -89,12 +88,16 @@ class Preflight:
                 if widest > tried and not faults:
                     self._result(probes, "facts", widest, [])
         except WorkFolderError as error:
-            if found := trouble(self._site, self._work.session, tried):
-                raise InfrastructureError(found) from error
+            self._refuse_trouble(tried, error)
             raise
-        if faults and (found := trouble(self._site, self._work.session, tried)):
-            raise InfrastructureError(found)
+        if faults:
+            self._refuse_trouble(tried)
         return faults
+
+    def _refuse_trouble(self, nodes: int, cause: Exception | None = None) -> None:
+        """Raise InfrastructureError where Slurm, work folder or nodes are at fault."""
+        if fault := trouble(self._site, self._work.session, nodes):
+            raise InfrastructureError(fault) from cause
 
     def _faults(self, probes: Probes, trials: Sequence[Trial], nodes: int) -> dict[str, str]:
         """Faults that one job finds in these environments."""
@@ -119,20 +122,11 @@ class Preflight:
     def _result(
         self, probes: Probes, name: str, nodes: int, trials: Sequence[Trial]
     ) -> ProbeResult:
-        """Facts that a job found; a folder that is full for a moment gets another job."""
-        submit = partial(
-            probes.submit,
-            name,
-            nodes,
-            1,
-            trials,
-            limit_s=int(_JOB_S + scaled(_ENVIRONMENT_S) * len(trials)),
-            options=[f"--comment=assay-{self._work.name}", "--no-requeue"],
-        )
-        try:
-            result = probes.result(submit())
-        except WorkFolderError:
-            result = probes.result(submit())
+        """Facts that a job found."""
+        limit_s = int(_JOB_S + scaled(_ENVIRONMENT_S) * len(trials))
+        options = [f"--comment=assay-{self._work.name}", "--no-requeue"]
+        job = probes.submit(name, nodes, 1, trials, limit_s=limit_s, options=options)
+        result = probes.result(job)
         self.nodes |= result.nodes
         self.trials |= result.trials
         return result
@@ -140,14 +134,11 @@ class Preflight:
 
 def lately_right(records: Iterable[Entry]) -> set[str]:
     """Environments with a good launch of which no hour has passed: they need no further proof."""
-    now = datetime.now(UTC)
-    since = (now - timedelta(seconds=_PROVED_S)).isoformat()
-    # What is of a time to come was stamped before a clock was set back.
-    until = (now + timedelta(seconds=CLOCKS_APART_S)).isoformat()
+    since = (datetime.now(UTC) - timedelta(seconds=_PROVED_S)).isoformat()
     return {
         record.environment
         for record in records
-        if record.status == "ok" and since < (record.ended_at or "") < until
+        if record.status == "ok" and since < (record.ended_at or "")
     }
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows the progress of a run: on a terminal a line that updates, with what runs, the time left and
-failures by reason; elsewhere a plain line a launch."""
+"""Shows the progress of a run: on a terminal a line that updates, with what runs and the time left,
+and a line for the first failure of each reason; elsewhere a plain line a launch."""
 
 from __future__ import annotations
 
@@ -8,37 +8,31 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import BinaryIO
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.text import Text
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bar
 
 from assay.folding import folded
 from assay.plan import Clock
 from assay.run.launches import Launch
 from assay.terminal import own_stderr
 from records.errors import AssayError, ExitStatus, InfrastructureError
-from records.files import last_lines
 from records.metric import Register
 from records.run.queue_state import CurrentJob, QueueState, write_current
 from records.run.record import Record
 from records.run.run_directory import RunDirectory
-from records.text.plain_text import end_of_output, one_line, plain
+from records.text.plain_text import one_line, plain
 from records.text.reasons import alike
-from records.untrusted import RefusedFileError
 from reports.notation.units import count_text
 from reports.notation.values import about
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.
 QUIET_S = 30.0
-#: Cells of the bar, on a narrow terminal, and reasons below it.
-BAR, LEAST_BAR, MOST_REASONS = 20, 4, 3
-#: Bytes of a build's output in which its last line is looked for.
-_LINE_BYTES = 4000
+#: Cells of the bar.
+BAR = 20
 
 
 class Progress:
@@ -49,7 +43,7 @@ class Progress:
         moves = stream.isatty()
         self._console = Console(file=stream, force_terminal=moves, highlight=False, soft_wrap=True)
         self._is_live = moves and not self._console.is_dumb_terminal if live is None else live
-        self._live: Live | None = None
+        self._bar: Bar | None = None
         self._total = self._count = 0
         self._spoke = time.monotonic()
         self._doing: str | None = None
@@ -59,8 +53,8 @@ class Progress:
         self.names: Mapping[str, str] = {}
         #: The metrics and checks of the run.
         self.register = Register({}, {})
-        #: What went wrong, by status and what its reasons have in common: the first, how many.
-        self._bad: dict[tuple[str, str], tuple[str, int]] = {}
+        #: What went wrong: status, and what its reasons have in common.
+        self._bad = set[tuple[str, str]]()
 
     def begin(self, coming: Sequence[Launch], already: int, clock: Clock) -> None:
         """Report what is to come; `already` records exist, which the clock knows."""
@@ -69,22 +63,24 @@ class Progress:
         kept = f" ({count_text(already, 'record')} already)" if already else ""
         self.say(f"{to_run} to run{kept}, about {time_text(self._left_s())}")
         if self._is_live and coming:
-            self._live = Live(
+            self._bar = Bar(
+                BarColumn(BAR),
+                TextColumn("{task.fields[text]}", markup=False),
                 console=self._console,
-                get_renderable=self._picture,
                 refresh_per_second=2,
                 transient=True,
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
-            self._live.start()
+            self._bar.add_task("", total=self._total, text="")
+            self._bar.start()
 
     def say(self, text: str) -> None:
         """Print one line."""
         self._spoke = time.monotonic()
         try:
             text = plain(text)
-            if self._live is not None:
+            if self._bar is not None:
                 text = folded(text, self._console.width)
             self._console.print(text, markup=False)
         except OSError as error:
@@ -104,9 +100,13 @@ class Progress:
 
     def tick(self) -> None:
         """Called about once a second; off a terminal, says at times what the run is doing."""
-        if self._live is None and time.monotonic() - self._spoke > QUIET_S:
-            left = f", about {time_text(self._left_s())} left"
-            self.say(f"... {self._count} of {self._total} launches done{left}, {self._now()}")
+        now = self._doing or (self.what(self._next) if self._next else "one is running")
+        left = f"about {time_text(self._left_s())} left"
+        if self._bar is not None:
+            text = f"{self._count}/{self._total}, {left}, now: {now}"
+            self._bar.update(self._bar.task_ids[0], completed=self._count, text=one_line(text))
+        elif time.monotonic() - self._spoke > QUIET_S:
+            self.say(f"... {self._count} of {self._total} launches done, {left}, {now}")
 
     def record(self, record: Record) -> None:
         """Report a launch that has its record; on a terminal in a line of its own if it is bad, and
@@ -114,15 +114,14 @@ class Progress:
         self._count += 1
         if self._clock is not None:
             self._clock.add(record)
-        first = False
-        if record.status in ("failed", "wrong", "lost"):
-            key = record.status, alike(record.reason)
-            told, count = self._bad.get(key, (one_line(record.reason or ""), 0))
-            self._bad[key], first = (told, count + 1), not count
-        if self._live is None or first:
+        bad = record.status in ("failed", "wrong", "lost")
+        key = record.status, alike(record.reason)
+        if self._bar is None or (bad and key not in self._bad):
             left_s = self._left_s()
             left = f"; about {time_text(left_s)} left" if left_s else ""
             self.say(f"[{self._count}/{self._total}] {self._described(record)}{left}")
+        self._bad |= {key} if bad else set()
+        self.tick()
 
     def _described(self, record: Record) -> str:
         """Line on a launch: what it is, status, its main figure or its reason."""
@@ -139,55 +138,18 @@ class Progress:
 
     def end(self) -> None:
         """Remove the line that updates."""
-        if self._live is not None:
+        if self._bar is not None:
             with suppress(OSError):
-                self._live.stop()
-            self._live = None
+                self._bar.stop()
+            self._bar = None
 
     def _left_s(self) -> float:
         return self._clock.left_s(time.time()) if self._clock else 0.0
 
-    def _now(self) -> str:
-        if self._doing is not None:
-            return self._doing
-        if self._next is None:
-            return "one is running"
-        return self.what(self._next)
-
-    def what(self, one: Launch | Record) -> str:
+    def what(self, launch: Launch | Record) -> str:
         """A launch in words: "su3_rmd 8³ × 16, 2 ranks in mpich, block 1"."""
-        name = self.names.get(one.case_id, one.case_id)
-        return f"{name} in {one.environment}, block {one.block}"
-
-    def _picture(self) -> Group:
-        """The lines that update, none longer than the terminal is wide."""
-        width = self._console.width - 1
-        head = f"{self._count}/{self._total}, about {time_text(self._left_s())} left"
-        cells = max(LEAST_BAR, min(BAR, width - 1 - len(head)))
-        full = cells * self._count // max(1, self._total)
-        lines = [f"{'━' * full}{'─' * (cells - full)} {head}", f"  now: {self._now()}"]
-        bad = sorted(self._bad.items(), key=lambda item: -item[1][1])[:MOST_REASONS]
-        lines += [f"  {count} × {status}: {told}" for (status, _), (told, count) in bad]
-        texts = [Text(one_line(line), no_wrap=True) for line in lines]
-        for text in texts:
-            text.truncate(width, overflow="ellipsis")
-        return Group(*texts)
-
-
-@dataclass(frozen=True)
-class Building:
-    """A build of the session that has begun: `what` it says of it, the file with its `output`."""
-
-    what: str
-    output: str
-    since: float
-
-    def told(self, opened: Callable[[str], BinaryIO]) -> str:
-        """ "building Programs for lam, 40 s: cc -O2 …"; `opened` opens the file."""
-        told = f"{self.what}, {time_text(time.monotonic() - self.since)}"
-        with suppress(OSError, RefusedFileError), opened(self.output) as file:
-            told += f": {end_of_output(last_lines(file, _LINE_BYTES))}"
-        return told
+        name = self.names.get(launch.case_id, launch.case_id)
+        return f"{name} in {launch.environment}, block {launch.block}"
 
 
 class Waiting:

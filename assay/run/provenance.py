@@ -20,7 +20,6 @@ from assay import IS_CLONE, ROOT
 from assay.commands import output_of
 from assay.probe.reading import TrialResult
 from assay.sites.site import Site
-from checks.common.evidence.ranks import Evidence
 from records.run.plan import Plan
 from records.run.provenance import (
     EnvironmentAsRun,
@@ -68,8 +67,8 @@ def only_here(given: Mapping[str, str]) -> list[str]:
 @cache
 def listed_variables() -> dict[str, str]:
     """Names of variables that matter to measurements, separated by blanks, by who reads them."""
-    found: dict[str, str] = yaml.safe_load(Path(__file__).with_name("variables.yaml").read_bytes())
-    return found
+    names: dict[str, str] = yaml.safe_load(Path(__file__).with_name("variables.yaml").read_bytes())
+    return names
 
 
 def variables_of(environment: Mapping[str, str]) -> dict[str, str]:
@@ -77,12 +76,13 @@ def variables_of(environment: Mapping[str, str]) -> dict[str, str]:
     of a prefix; others of MPI libraries by their name alone, so that a reader sees that they were
     set."""
     kept = {name for names in listed_variables().values() for name in names.split()}
-    found = {
-        name: value if name in kept else NOT_KEPT
-        for name, value in sorted(environment.items())
-        if name in kept or _OF_A_LIBRARY.match(name)
-    }
-    return without_secrets(found)
+    return without_secrets(
+        {
+            name: value if name in kept else NOT_KEPT
+            for name, value in sorted(environment.items())
+            if name in kept or _OF_A_LIBRARY.match(name)
+        }
+    )
 
 
 def harness() -> Harness:
@@ -153,19 +153,8 @@ def with_facts(
             library_file=evidence and evidence.library_file,
             device=(evidence and evidence.device) or None,
             started_by=right.label if right else None,
-            packages=environment.packages | _package_of(environment, evidence),
         )
     return replace(known, nodes=dict(nodes), environments=environments).without_secrets()
-
-
-def _package_of(environment: EnvironmentAsRun, evidence: Evidence | None) -> dict[str, str | None]:
-    """The package of the library that ranks proved, whose name changes with the distribution's
-    release, and its version; of an environment that consists of packages."""
-    if not environment.packages or evidence is None:
-        return {}
-    name = output_of(["dpkg-query", "-S", "--", evidence.library_file]).rpartition(": ")[0]
-    version = name and output_of([*_VERSION, name])
-    return {name.partition(":")[0]: version} if version else {}
 
 
 def _host() -> Host:

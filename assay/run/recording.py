@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records made of what a session says, held against what the driver knows of the launch.
+"""Record and raw output of a launch: made of what its session says of it, and of the files of its
+job, which are copied into the archive of its block.
 
 The session has judged values and clocks. A check's code may be wrong: a record is made of what it
 says only if readers of the run can read it, and if it agrees with the launch that was asked for.
@@ -7,28 +8,49 @@ says only if readers of the run can read it, and if it agrees with the launch th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from io import BufferedReader
 from operator import attrgetter
+from pathlib import Path
 
 from msgspec import UNSET
 
 from assay.run.launches import Launch
+from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
+from assay.terminal import Say
 from checks.common.brought import checks_with
 from checks.common.session.outcome import Outcome
-from records.errors import AssayError
-from records.run.belonging import Belonging
+from records.errors import AssayError, InfrastructureError
+from records.files import replacing
+from records.flags import RAW_CUT, RAW_LIMIT_BYTES
+from records.input_files import opened
+from records.run.archive import ArchiveWriter, Packed, archive_name, archives, is_closed
+from records.run.belonging import CHECKSUM, Belonging
 from records.run.provenance import EnvironmentAsRun
 from records.run.record import Neighbour, Record, as_read
-from records.run.run_directory import RunDirectory
+from records.run.record_lines import Ledger
+from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
+from records.site.pair_scans import ARTIFACT, FOLDER, SUFFIX
 from records.text.plain_text import one_line
 from records.text.withheld import masked
+from records.untrusted import RefusedFileError
 
 #: Characters of a reason; programs are quoted with a few hundred.
 _REASON_LENGTH = 4000
 #: What a record takes over from its launch, and from its outcome.
 _OF_LAUNCH = ("case_id", "check", "environment", "params", "ranks", "block", "attempt")
 _OF_OUTCOME = ("status", "started_at", "ended_at", "job_id", "nodes", "flags")
+_PIECE_BYTES = 1 << 20
+#: The values of 200 million pairs fit.
+MOST_POINTS_BYTES = 1 << 32
+#: Archives that are held open: at the end of a block launches of the next one may end first.
+MOST_OPEN = 2
+#: Takes bytes into a digest.
+_Update = Callable[[bytes], object]
 
 
 class RecordMaker:
@@ -38,10 +60,10 @@ class RecordMaker:
         self._run_id, self._site, plan = run.run_id, site.name, run.plan()
         self._metrics, self._checks = plan.register.metrics, checks_with(plan.brought)
         self._belonging = Belonging(plan, run.run_id)
-        told = ("prepare", "variables", "launcher_options", "launcher_command")
+        keys = ("prepare", "variables", "launcher_options", "launcher_command")
         self._secrets = {
-            name: EnvironmentAsRun(**{word: getattr(one, word) for word in told}).secrets()
-            for name, one in site.description.environments.items()
+            name: EnvironmentAsRun(**{key: getattr(environment, key) for key in keys}).secrets()
+            for name, environment in site.description.environments.items()
         }
         topology = site.description.topology
         leaves = topology.topology().leaves if topology else {}
@@ -97,10 +119,138 @@ class RecordMaker:
     def fault(self, launch: Launch, record: Record) -> str | None:
         """Fault of a launch's record, which names the record's member; None: there is none."""
         try:
-            if found := self._belonging.fault(as_read(record)):
-                return found
+            if fault := self._belonging.fault(as_read(record)):
+                return fault
         except AssayError as error:
             return str(error)
         if record.status == "ok" and len({*record.nodes}) != launch.nodes:
             return f"`nodes` are {', '.join(record.nodes):.200}; the launch has {launch.nodes}"
         return None
+
+
+class RawArchives:
+    """The archives of a run, written by its one driver. Use as a context manager. Entering it ends
+    those that a killed driver left open: what has no record is cut off."""
+
+    def __init__(self, run: RunDirectory, ledger: Ledger, say: Say) -> None:
+        self._run, self._ledger, self._say = run, ledger, say
+        self._open: dict[int, ArchiveWriter] = {}
+
+    def __enter__(self) -> RawArchives:
+        for block, path in archives(self._run.raw).items():
+            with opened(path) as file:
+                closed = is_closed(file)
+            if not closed:
+                self._archive(block)
+                self._close(block)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for block in list(self._open):
+            with suppress(*[InfrastructureError] if kind else []):
+                self._close(block)
+
+    def keep(self, work: WorkFolder, stem: str, block: int, outcome: Outcome) -> dict[str, str]:
+        """Append a launch's files to its block's archive, on disk when this ends, and copy the
+        values of a scan to points/STEM.parquet; gives the record's artifacts, with checksums.
+
+        A file that is no regular file in the session's folder is refused. The outcome tells what is
+        not kept; a launch is not `ok` without its raw output.
+        """
+        artifacts, packed, faults = dict[str, str](), list[Packed](), list[str]()
+        for kind, path in outcome.files.items():
+            digest = hashlib.sha256()
+            try:
+                with work.open(path) as source:
+                    size = os.fstat(source.fileno()).st_size
+                    if kind == ARTIFACT:
+                        pieces = _digested(_range(source, 0, size), digest.update)
+                        artifacts[kind] = self._copied(pieces, size, f"{stem}.{SUFFIX}")
+                    else:
+                        name = f"{stem}.{RAW_SUFFIX[kind]}"
+                        packed.append(Packed(name, _digested(_pieces(source, size), digest.update)))
+                        artifacts[kind] = f"raw/{archive_name(block)}/{name}"
+                        if size > RAW_LIMIT_BYTES and RAW_CUT not in outcome.flags:
+                            outcome.flags.append(RAW_CUT)
+                artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
+            except FileNotFoundError:
+                faults += [f"{kind} is missing"] * (outcome.status == "ok")
+            except RefusedFileError as error:
+                faults.append(f"{kind} {error}")
+        if packed:
+            archive = self._archive(block)
+            with _kept(archive.path):
+                archive.append(packed)
+        if faults:
+            refused = f"raw output refused: {'; '.join(faults)}"
+            outcome.reason = f"{outcome.reason}; {refused}" if outcome.reason else refused
+            outcome.status = "wrong" if outcome.status == "ok" else outcome.status
+        return artifacts
+
+    def _copied(self, pieces: Iterable[bytes], size: int, name: str) -> str:
+        """Copy the values of a scan to a file of this name; gives its path in the run. Raises
+        RefusedFileError for one that is too long."""
+        target = self._run.points / name
+        if size > MOST_POINTS_BYTES:
+            raise RefusedFileError(f"has {size} bytes; allowed: {MOST_POINTS_BYTES}")
+        with _kept(target):
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+            with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
+                file.writelines(pieces)
+        return f"{FOLDER}/{name}"
+
+    def _archive(self, block: int) -> ArchiveWriter:
+        """The archive of a block, open; of more than MOST_OPEN the one opened first is closed."""
+        if block in self._open:
+            return self._open[block]
+        while len(self._open) >= MOST_OPEN:
+            self._close(next(iter(self._open)))
+        path, above = self._run.raw / archive_name(block), f"raw/{archive_name(block)}/"
+        mine = [entry for entry in self._ledger.entries if entry.block == block]
+        stems = {launch_stem(entry.case_id, block, entry.attempt) for entry in mine}
+        outputs = (entry.output or "" for entry in mine)
+        named = {name.removeprefix(above) for name in outputs if name.startswith(above)}
+        with _kept(path):
+            made = ArchiveWriter(path, lambda name: name.rpartition(".")[0] in stems, named)
+        if made.cut:
+            self._say(f"{path}: its last {made.cut} bytes, which no record names, were cut off")
+        self._open[block] = made
+        return made
+
+    def _close(self, block: int) -> None:
+        with _kept(self._run.raw / archive_name(block)):
+            self._open.pop(block).close()
+
+
+@contextmanager
+def _kept(path: Path) -> Iterator[None]:
+    """Errors of the file system as what they mean for the run."""
+    try:
+        yield
+    except OSError as error:
+        raise InfrastructureError(
+            f"{path}: raw output could not be kept ({error.strerror}); make room, then resume"
+        ) from error
+
+
+def _digested(pieces: Iterable[bytes], update: _Update) -> Iterator[bytes]:
+    """The pieces of a file, as they are digested."""
+    for piece in pieces:
+        update(piece)
+        yield piece
+
+
+def _pieces(source: BufferedReader, size: int) -> Iterator[bytes]:
+    """The file; of a long one its head, a line that counts what is left out, and its tail."""
+    half = RAW_LIMIT_BYTES // 2
+    if size > RAW_LIMIT_BYTES:
+        yield from _range(source, 0, half)
+        yield f"\n[assay: {size - 2 * half} bytes are left out here]\n".encode()
+    yield from _range(source, size - half if size > RAW_LIMIT_BYTES else 0, size)
+
+
+def _range(source: BufferedReader, at: int, end: int) -> Iterator[bytes]:
+    source.seek(at)
+    while at < end and (piece := source.read(min(_PIECE_BYTES, end - at))):
+        yield piece
+        at += len(piece)

@@ -5,34 +5,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from assay import ROOT
-from assay.build.built_from import refuse_stale_builds
-from assay.build.home_lock import in_use
-from assay.plan import (
-    WHOLE,
-    Clock,
-    Durations,
-    MoreBlocks,
-    Narrowing,
-    completed,
-    earlier_runs,
-    make_plan,
-)
-from assay.plan.expand import planned_variants, refuse_foreign_parameters
-from assay.run.allocation import InOneJob
+from assay.build.sources import refuse_stale_builds
+from assay.build.spack import in_use
+from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
+from assay.plan.cases import planned_variants, refuse_foreign_parameters
 from assay.run.driver import Driver
-from assay.run.infrastructure import require_slurm
-from assay.run.interruption import Interruption
-from assay.run.nodes import own_allocation, partition_nodes, refuse_own_nodes
+from assay.run.infrastructure import Interruption, require_slurm
+from assay.run.partition import (
+    OwnJob,
+    own_allocation,
+    partition_limits,
+    partition_nodes,
+    refuse_unfit_cases,
+)
 from assay.run.progress import Progress, time_text
 from assay.run.provenance import gather, only_here
-from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
 from assay.schema.model import Campaign
@@ -41,6 +35,7 @@ from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
+from assay.terminal import Say
 from checks.common.base import leaf_of
 from checks.common.brought import checks_with
 from checks.common.registry import FOLDERS, GIVEN
@@ -52,7 +47,6 @@ from records.run.plan import Plan
 from records.run.provenance import AsAsked, Provenance
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, create_run, open_run
-from reports.notation.labels import case_names
 
 
 def start_run(
@@ -63,16 +57,13 @@ def start_run(
     nodes_left_out: Collection[str] = (),
     *,
     narrowing: Narrowing = WHOLE,
-    in_one_job: bool = False,
-    allocation_s: float | None = None,
     begun: Callable[[RunDirectory], object] | None = None,
 ) -> StatusForm:
     """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
-    `nodes_left_out`: nodes that no launch may use. `in_one_job`: all launches are steps of one
-    allocation, of `allocation_s` seconds; None: as long as the plan needs. `begun` is called
-    with the run directory before the first launch.
+    `nodes_left_out`: nodes that no launch may use. `begun` is called with the run directory before
+    the first launch.
     """
     add_checks_of(site_name)
     campaign = load_campaign(campaign_name)
@@ -81,7 +72,7 @@ def start_run(
     plan = _planned(completed(campaign, site), site, narrowing)
     require_slurm(site)
     progress = Progress(live)
-    site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
+    site, own_job = _placed(site, plan, progress.say)
     assert campaign.origin is not None
     run = create_run(campaign.origin.text, plan)
     asked = replace(
@@ -90,17 +81,19 @@ def start_run(
         builds=builder,
         nodes_left_out=sorted(nodes_left_out),
         partition_nodes=partition_nodes(site),
-        in_one_job=shared is not None or None,
+        in_one_job=own_job is not None or None,
     )
     _write_provenance(run, plan, gather(site, asked, run.run_id, plan), campaign_name)
     if begun is not None:
         begun(run)
-    return _drive(run, run.ledger(), site, progress, shared)
+    ledger = run.ledger()
+    with _held(run, ledger):
+        return _drive(run, ledger, site, progress, own_job)
 
 
 def _planned(campaign: Campaign, site: Site, narrowing: Narrowing) -> Plan:
     """The plan of a campaign on a site where builds and checks of it are ready."""
-    earlier = Durations(earlier_runs(site.provenance()))
+    earlier = earlier_times(site.provenance(), campaign.name)
     plan = make_plan(campaign, site.facts(), narrowing, durations=earlier)
     refuse_stale_builds(site, plan.environments)
     _refuse_unfit_checks(plan)
@@ -130,19 +123,41 @@ def resume_run(
     site_name: str | None,
     live: bool | None,
     *,
-    in_one_job: bool = False,
-    allocation_s: float | None = None,
-    more: MoreBlocks | None = None,
+    blocks: int | None = None,
+    until_decided: bool = False,
 ) -> StatusForm:
-    """Go on with a run where it stopped; `site_name` None: on the site as it was named then. In one
-    job, too, where it was begun so. `more` blocks are added to a run that has ended."""
+    """Go on with a run where it stopped; `site_name` None: on the site as it was named then.
+
+    `blocks` are added to a run that has ended; `until_decided`: at most so many, by default as many
+    as it has.
+    """
     run = open_run(run_name)
     plan, began = run.plan(), run.provenance().site
     ledger = run.ledger()  # damage is found before a cluster is asked
-    name = site_name or began.asked_as or plan.site
+    site = _site_again(run, site_name)
+    site = site.with_builds(began.builds).without_nodes(began.nodes_left_out or ())
+    site = site.with_variants(planned_variants(plan, run.plan_file))
+    _refuse_other_site(run, plan, site)
+    require_slurm(site)
+    progress = Progress(live)
+    site, own_job = _placed(site, plan, progress.say)
+    with _held(run, ledger):
+        if blocks or until_decided:
+            from assay.run.sequential import extend  # slow: SciPy
+
+            run = extend(run, ledger, blocks, progress.say, until_decided=until_decided)
+            ledger = run.ledger()
+        return _drive(run, ledger, site, progress, own_job)
+
+
+def _site_again(run: RunDirectory, site_name: str | None) -> Site:
+    """The site of this name, else that on which a run began. Raises AssayError where a virtual
+    cluster is gone, with the command that brings up its like."""
+    began = run.provenance().site
+    name = site_name or began.asked_as or run.plan().site
     add_checks_of(name)
     try:
-        site = load_site(name)
+        return load_site(name)
     except ClusterDownError as error:
         command = revival(name, began) if site_name is None else None
         if command is None:
@@ -154,14 +169,6 @@ def resume_run(
         ) from error
     except InfrastructureError as error:
         raise _resumable(run, str(error)) from error
-    site = site.with_builds(began.builds).without_nodes(began.nodes_left_out or ())
-    site = site.with_variants(planned_variants(plan, run.plan_file))
-    _refuse_other_site(run, plan, site)
-    require_slurm(site)
-    progress = Progress(live)
-    in_one_job = in_one_job or bool(began.in_one_job)
-    site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
-    return _drive(run, ledger, site, progress, shared, more=more)
 
 
 def _refuse_unfit_checks(plan: Plan) -> None:
@@ -202,77 +209,65 @@ def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
         )
 
 
-def _placed(
-    site: Site, plan: Plan, progress: Progress, in_one_job: bool, allocation_s: float | None
-) -> tuple[Site, InOneJob | None]:
-    """The site with the longest job that Slurm's partition takes, and how launches share a job.
-    Raises AssayError for a plan with launches that Slurm will never run there."""
-    (most_nodes, longest_s), shared = partition_limits(site), None
+def _placed(site: Site, plan: Plan, say: Say) -> tuple[Site, OwnJob | None]:
+    """The site with the longest job that Slurm's partition takes, and the job that assay runs in,
+    if launches are its steps. Raises AssayError for a plan with launches that can never run there.
+    """
+    most_nodes, longest_s = partition_limits(site)
     cases = [case for case in plan.cases if case.skipped is None]
-    asking = next((case_names(plan.cases)[case.id] for case in cases if case.resources), None)
-    inherited = None if asking else own_allocation(site, cases, plan.seed, progress.say)
-    if inherited is not None:
-        progress.say(f"launches are steps of job {inherited.job_id}, in which assay runs")
-        shared = InOneJob(inherited=inherited)
-    elif in_one_job or site.description.launch_in == "allocation":
-        if asking:
-            raise AssayError(
-                f"{asking} asks for resources of its own, which steps of one allocation do not get:"
-                " leave such cases out with --checks, or run them without --in-one-job"
-            )
-        shared = InOneJob(allocation_s)
     suites = [c.check for c in cases if isinstance(plan.brought.get(c.check), ReframeTest)]
-    if shared is not None and suites:
+    asks = any(case.resources for case in cases)
+    inherited = None if asks else own_allocation(site, cases, plan.seed, say)
+    if inherited is None:
+        refuse_unfit_cases(site, plan, most_nodes, longest_s)
+    elif suites:
         raise AssayError(
             f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own:"
-            " run it without --in-one-job, outside of a job"
+            " run it outside of a job"
         )
-    if inherited is None:
-        refuse_own_nodes(site, max((case.nodes for case in cases), default=0))
-        for note in refuse_unfit_shapes(site, plan, most_nodes, longest_s):
-            progress.say(note)
-    return site.changed(longest_job_s=longest_s), shared
+    else:
+        say(f"launches are steps of job {inherited.job_id}, in which assay runs")
+    return site.changed(longest_job_s=longest_s), OwnJob(inherited) if inherited else None
 
 
-def _drive(
-    run: RunDirectory,
-    ledger: Ledger,
-    site: Site,
-    progress: Progress,
-    shared: InOneJob | None,
-    *,
-    more: MoreBlocks | None = None,
-) -> StatusForm:
-    uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
-    lock, began, is_new = run.lock(), time.monotonic(), not ledger.entries
+@contextmanager
+def _held(run: RunDirectory, ledger: Ledger) -> Iterator[None]:
+    """Within this the process is the run's one driver; an error says how to go on."""
+    lock = run.lock()
     try:
         ledger.catch_up()  # what another driver has added meanwhile
-        if more is not None:
-            from assay.run.extending import extend  # slow: SciPy
-
-            run = extend(run, ledger, more, progress.say)
-            ledger = run.ledger()
-        progress.say(f"run {run.path} on site {site.name}")
-        if names := ", ".join(only_here(site.variables())):
-            progress.say(f"not taken from this shell: {names}; jobs get what site.yaml says")
-        site.show_to_jobs(_folders_read(site, run.plan()))
-        # No build may change what the run's launches use.
-        with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
-            not_run = Driver(run, ledger, site, progress, interruption, in_one_job=shared).run()
-        status = run_status(run, ledger)
-        took = f", in {time_text(time.monotonic() - began)}"
-        planned = f" (planned: {time_text(Clock(run.plan(), run.interims()).left_s())})"
-        progress.say(f"{counted_text(status)}{took}{planned if is_new else ''}")
-        if not_run:
-            raise InfrastructureError("; ".join(not_run))
+        yield
     except InfrastructureError as error:
         raise _resumable(run, str(error)) from error
     except OSError as error:
         where = error.filename or run.path
         raise _resumable(run, f"{where}: {error.strerror or error}") from error
     finally:
-        progress.end()
         os.close(lock)
+
+
+def _drive(
+    run: RunDirectory, ledger: Ledger, site: Site, progress: Progress, own_job: OwnJob | None
+) -> StatusForm:
+    """Run what is left of a run; gives its status."""
+    uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
+    began, is_new = time.monotonic(), not ledger.entries
+    try:
+        progress.say(f"run {run.path} on site {site.name}")
+        if names := ", ".join(only_here(site.variables())):
+            progress.say(f"not taken from this shell: {names}; jobs get what site.yaml says")
+        site.show_to_jobs(_folders_read(site, run.plan()))
+        # No build may change what the run's launches use.
+        with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
+            not_run = Driver(run, ledger, site, progress, interruption, own_job=own_job).run()
+        status = run_status(run, ledger)
+        took = f", in {time_text(time.monotonic() - began)}"
+        planned = f" (planned: {time_text(Clock(run.plan(), run.interims()).left_s())})"
+        progress.say(f"{counted_text(status)}{took}{planned if is_new else ''}")
+    finally:
+        progress.end()
+    if not_run:
+        raise InfrastructureError("; ".join(not_run))
     return status
 
 
@@ -285,8 +280,8 @@ def _folders_read(site: Site, plan: Plan) -> list[Path]:
         for program in environment.programs.values()
         if "/" in program and not unset_fault(program)
     )
-    named = (Path(one).parent for one in (*map(expanded, programs), site.hpl_source()))
-    suites = (Path(one.suite) for one in plan.brought.values() if isinstance(one, ReframeTest))
+    named = (Path(file).parent for file in (*map(expanded, programs), site.hpl_source()))
+    suites = (Path(test.suite) for test in plan.brought.values() if isinstance(test, ReframeTest))
     ours = CHECKS, ROOT / "records", ROOT / "plugins", *python_folders(), *FOLDERS
     read = [*ours, *suites, *named, *spack_folders(site.description, plan.environments)]
     return [folder for folder in read if folder.is_dir()]
@@ -294,5 +289,5 @@ def _folders_read(site: Site, plan: Plan) -> list[Path]:
 
 def _resumable(run: RunDirectory, problem: str) -> InfrastructureError:
     command = f"assay run --resume {run.path}"
-    told = "" if command in problem else f". What was not run stays to be run: {command}"
-    return InfrastructureError(f"{problem}{told}")
+    how = "" if command in problem else f". What was not run stays to be run: {command}"
+    return InfrastructureError(f"{problem}{how}")

@@ -5,8 +5,6 @@
       control/   what sessions read
         programs/  what launches run: what sessions have built
       session/   ReFrame's folders, stages, output of launches; new for each session
-      held/      what the job reads that holds the nodes of launches. It stays in its place while
-                 sessions come and go: the job's script may begin at any time
 
 Each run directory has a work folder of its own, so that a copy of a run shares nothing with it.
 """
@@ -37,7 +35,7 @@ class WorkFolder:
         path = site.work_dir(run, self.name)
         self.path = path.parent.resolve() / path.name
         self.control, self.session = self.path / "control", self.path / "session"
-        self.programs, self.held = self.control / "programs", self.path / "held"
+        self.programs = self.control / "programs"
 
     def fresh_session(self) -> None:
         """Make `session` anew; the first one makes the whole folder anew."""
@@ -46,7 +44,7 @@ class WorkFolder:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 refuse_replaceable(self.path)
                 _put_away(self.path)
-                for folder in (self.path, self.control, self.programs, self.held):
+                for folder in (self.path, self.control, self.programs):
                     folder.mkdir(mode=0o700)
                 self._is_made = True
             _put_away(self.session)

@@ -337,11 +337,6 @@ class SiteKeys(Section):
         "Folder that all nodes see, for launches, e.g. $SCRATCH/assay; default: the run directory.",
         default=None,
     )
-    launch_in: Literal["job", "allocation"] = key(
-        "Form of launches: each a job of its own, or all steps of one allocation, as"
-        " `assay run --in-one-job` says.",
-        default="job",
-    )
     build_on: Literal["login", "job"] = key(
         "Where programs are compiled: where Assay is called, or in a job of the partition.",
         default="login",

@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from assay.build import built_from
-from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, build, prepare
-from assay.build.built_from import refuse_stale_builds, sources_digest
-from assay.build.commands import SpackCommands, explained
-from assay.build.lock import Lock
-from assay.build.mirror import SourceArchive, _take
-from assay.build.spack import PACKAGES, SPACK_ENV, Spack, find_spack, write_scope
+from assay.build import sources
+from assay.build.builder import BuildRequest, Lock, _lay_environment, build
+from assay.build.sources import SourceArchive, _take, refuse_stale_builds, sources_digest
+from assay.build.spack import (
+    PACKAGES,
+    SPACK_ENV,
+    Spack,
+    SpackCommands,
+    explained,
+    find_spack,
+    write_scope,
+)
 from assay.cli.main import main
 from assay.sites import builds
 from assay.sites.builds import facts_file, view_folder
@@ -69,13 +74,6 @@ def test_what_cannot_be_built_is_told_before_spack_is_looked_for(capsys, home):
 def test_environments_ask_for_the_views_they_need():
     request = BuildRequest("virtual", virtual().spack, ["lam-lamd-spack", "lam", "mpich-spack"])
     assert request.views() == ["lam", "mpich"]
-
-
-def test_too_little_room_is_told_before_anything_is_built(home, spack, monkeypatch):
-    full = shutil.disk_usage(home.parent)._replace(free=NEEDED_BYTES - 1)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
-    with pytest.raises(InfrastructureError, match="building needs 2 GB"):
-        prepare(spack, BuildRequest("virtual", virtual().spack), print)
 
 
 def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
@@ -160,13 +158,6 @@ def test_offline_the_mirror_replaces_every_other_and_a_platform_must_be_there(ho
         write_scope(spack, "virtual", built, offline=False)
 
 
-def test_the_site_has_an_environment_for_each_that_spack_builds(home):
-    lam, own = (virtual().environments[name] for name in ("lam-lamd-spack", "lam-lamd"))
-    view = home / "environments" / "virtual" / "views" / "lam"
-    assert (lam.compiler, lam.variables["PATH"]) == (f"{view}/bin/mpicc", f"{view}/bin:$PATH")
-    assert (lam.preload, lam.launcher_options) == ("", own.launcher_options)
-
-
 def test_osu_is_offered_where_the_view_has_it(home):
     osu = view_folder("virtual", "mpich") / "libexec" / "osu-micro-benchmarks"
     (osu / "mpi" / "pt2pt").mkdir(parents=True)
@@ -215,11 +206,11 @@ def test_a_changed_source_changes_the_digest(tmp_path):
 
 def test_what_one_site_has_built_is_not_built_again_for_another(home):
     spack = Spack(home / "spack", None, home)
-    first, second = (SpackCommands(spack, home / s, print, False) for s in ("first", "second"))
-    assert built_from.changed(first, ["abc"], {"abc": "1", "def": "1"}) == ["abc"]
-    built_from.note(first, {"abc": "1"})
-    assert built_from.changed(second, ["abc"], {"abc": "1"}) == []
-    assert built_from.changed(second, ["abc"], {"abc": "2"}) == ["abc"]
+    first, second = (SpackCommands(spack, home / s, print) for s in ("first", "second"))
+    assert sources.changed(first, ["abc"], {"abc": "1", "def": "1"}) == ["abc"]
+    sources.note(first, {"abc": "1"})
+    assert sources.changed(second, ["abc"], {"abc": "1"}) == []
+    assert sources.changed(second, ["abc"], {"abc": "2"}) == ["abc"]
 
 
 #: A Spack that resolves to the kept lock, says that all of it is installed, and notes its commands.
@@ -252,7 +243,7 @@ def test_a_complete_build_is_not_gone_through_again(home, monkeypatch):
     assert commands() == whole
     assert commands() == ["concretize", "find"]
     assert said[-1] == "nothing has changed since these were built: lam"
-    monkeypatch.setattr(built_from, "sources_digest", lambda: "changed")
+    monkeypatch.setattr(sources, "sources_digest", lambda: "changed")
     assert commands() == whole
     facts_file("virtual", "lam").unlink()
     assert commands() == [word for word in whole if "overwrite" not in word]

@@ -90,7 +90,7 @@ SHOWN = [
     *(f"checks {name}" for name in ("", "hpl", "pt2pt", "osu", "su3_rmd", "pvm_echo", "hpll")),
     "export results/quick/none",
     *(f"run --resume results/quick/{words}" for words in ("none", "a --blocks 3")),
-    "build --site virtual --with distribution --offline",
+    "build --site virtual --environments none",
     "nightly install --with cron --at 25:99",
 ]
 

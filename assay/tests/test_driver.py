@@ -3,22 +3,18 @@
 told that they are needed; without a cluster."""
 
 import signal
-from types import SimpleNamespace
 
 import pytest
 
-from assay.cli.arguments import length_s
 from assay.plan import make_plan, runs_alone
-from assay.run import allocation as allocations_module
 from assay.run import infrastructure
-from assay.run.allocation import BEAT_S, Allocations, InOneJob
-from assay.run.infrastructure import end_jobs
-from assay.run.interruption import Interruption
+from assay.run.infrastructure import Interruption, end_jobs, end_steps
 from assay.run.launches import Attempts, in_sessions, launches_to_come
 from assay.schema import campaign_from_text
-from assay.tests.test_shapes import SITE, say
-from assay.tests.test_shapes import site as site_of_scripts
+from assay.tests.test_partition import SITE, say
+from assay.tests.test_partition import site as site_of_scripts
 from checks.common.session.outcome import Outcome
+from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
 from records.tests.made import record
 from records.waiting import CLEARING_S
@@ -153,55 +149,31 @@ def test_nodes_that_are_never_cleared_end_the_wait_and_a_job_is_told_every_few_s
     assert 10 <= len(cancelled(site)) <= 14
 
 
-def test_nodes_that_were_given_back_are_not_waited_for_but_their_job_is_ended(slurm, site):
-    states = {"7": "COMPLETING", "8": "RUNNING"}
-    assert slurm(lambda _: states, spared="8", given_back={"7"}) == (0.0, [])
-    assert slurm(lambda _: {"7": "COMPLETING"}, spared="7") == (0.0, [])
-    assert cancelled(site) == []
-    ends = lambda passed: {**states, "7": "COMPLETING" if passed else "RUNNING"}  # noqa: E731
-    slurm(ends, spared="8", given_back={"7"})
-    assert cancelled(site) == ["7"]
+def test_steps_that_launches_of_the_run_left_are_ended(monkeypatch):
+    ran = []
+    steps = {
+        "12.0": "assay-quick-1f.rfm_L0000003_hpl_b1",
+        "12.1": "assay-quick-1f.ranks-of-12-0",
+        "12.2": "assay-quick-1.ranks-of-12-9",
+        "12.3": "bash",
+        "12.batch": "batch",
+    }
 
+    def asked(_, *argv):
+        ran.append(argv)
+        if argv[0] == "scancel":
+            for step in argv[1:]:
+                del steps[step]
+        return Answer(0, "".join(f"{step} {name}\n" for step, name in steps.items()), "")
 
-@pytest.fixture
-def beats(site, monkeypatch):
-    """Allocations with a job that hears beats, a clock, what was said, and faults to come."""
-    clock, said, faults = Clock(), [], []
-
-    def put(_):
-        if faults:
-            raise faults.pop()
-
-    monkeypatch.setattr(allocations_module, "time", clock)
-    made = Allocations(
-        *(site, SimpleNamespace(), SimpleNamespace(), clock.pause, InOneJob()),
-        **{"plan": None, "say": said.append},
-    )
-    made._folder = SimpleNamespace(put=put)
-    return made, clock, said, faults
-
-
-def test_a_beat_that_fails_is_told_once_and_tried_again(beats):
-    made, clock, said, faults = beats
-    faults += [InfrastructureError("tar: no space left"), OSError(116, "stale")]
-    for _ in range(3):
-        clock.pause(BEAT_S + 1)
-        made.beat()
-    (told,) = said
-    assert "hears nothing now, trying again" in told and "stale" in told
-    assert faults == []
-    faults += [InfrastructureError("again")]
-    clock.pause(BEAT_S + 1)
-    made.beat()
-    assert len(said) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("1-02:03", 93780), ("1-02", 93600), ("4:00:00", 14400), ("30:00", 1800), ("30", 1800)],
-)
-def test_the_time_asked_for_is_read_as_sbatch_reads_it(text, seconds):
-    assert length_s(text) == seconds
+    monkeypatch.setattr(infrastructure, "asked", asked)
+    monkeypatch.setattr(infrastructure.time, "sleep", lambda _: None)
+    end_steps(None, "quick-1f", "12")
+    assert ran[1] == ("scancel", "12.0", "12.1")
+    assert sorted(steps) == ["12.2", "12.3", "12.batch"]
+    monkeypatch.setattr(infrastructure, "JOBS_END_S", 0)
+    with pytest.raises(InfrastructureError, match=r"step 12\.2 of .* Go on in another job"):
+        end_steps(None, "quick-1", "12")
 
 
 @pytest.mark.parametrize("fault", ["allocation", "clock"])

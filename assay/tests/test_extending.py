@@ -5,7 +5,6 @@ sequential design judged in its run directory: kept, repeated, ended by answer o
 import json
 import re
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.plan import MoreBlocks
-from assay.plan.planner import block_order
-from assay.run.extending import extend
-from assay.run.launches import judge, launches_to_come, too_dear
-from assay.run.preflight import lately_right
+from assay.plan import block_order
+from assay.run.launches import launches_to_come
+from assay.run.sequential import extend, judge, too_dear
 from assay.run.status import run_status
 from assay.screens.screen import Screen
 from assay.screens.status import MOST_OPEN, show_status
@@ -52,7 +49,7 @@ def a_run(
 
 
 def more(run: RunDirectory, blocks: int | None, *, until_decided: bool = False) -> RunDirectory:
-    return extend(run, run.ledger(), MoreBlocks(blocks, until_decided), lambda _: None)
+    return extend(run, run.ledger(), blocks, lambda _: None, until_decided=until_decided)
 
 
 def coming(run: RunDirectory) -> list[tuple[int, str]]:
@@ -96,7 +93,7 @@ def test_no_block_is_added_where_all_is_known_or_that_has_no_launch(tmp_path: Pa
     run = a_run(tmp_path / "known", 12)
     assert more(run, None, until_decided=True) is run
     run, said = a_run(tmp_path, 6, failing=NAMES), list[str]()
-    assert extend(run, run.ledger(), MoreBlocks(None, until_decided=True), said.append) is run
+    assert extend(run, run.ledger(), None, said.append, until_decided=True) is run
     assert said[0].startswith("no launch can answer what is open (no two environments have")
     assert not (run.path / "extensions.jsonl").exists()
 
@@ -190,13 +187,6 @@ def test_launches_that_end_before_they_began_lend_no_node_hours(made: RunDirecto
     back = [msgspec.structs.replace(one, started_at=ended, ended_at=began) for one in entries]
     assert not too_dear(allowed, back, {}, 8)
     assert too_dear(allowed, [lasting[0], *back], {}, 8)
-
-
-def test_an_environment_is_not_proved_by_a_launch_of_a_time_to_come(made: RunDirectory) -> None:
-    (entry, *_), now = made.ledger().entries, datetime.now(UTC)
-    for hours, proved in ((-0.5, {entry.environment}), (-2, set()), (1, set()), (24, set())):
-        ended = (now + timedelta(hours=hours)).isoformat()
-        assert lately_right([msgspec.structs.replace(entry, ended_at=ended)]) == proved
 
 
 def test_launches_of_later_blocks_change_no_earlier_judgement(tmp_path: Path) -> None:

@@ -39,14 +39,9 @@ def test_launches_lie_as_far_apart_as_asked_and_say_so(cluster, folder):
         assert "oversubscribed" not in found[hops].flags
 
 
-def test_an_allocation_has_nodes_so_far_apart_as_asked(cluster, folder, in_job):
+def test_a_job_of_nodes_that_are_not_so_far_apart_is_refused(cluster, folder, in_job):
     name = campaign(folder, "hops", "mpich", 1, HOPS)
-    status, output = run(name, "--site", SITE, "--in-one-job")
-    assert status == 0, output
-    found = {r.params["hops"]: r for r in records_of(the_run(folder, "hops"))}
-    assert [found[hops].status for hops in (1, 2, 3)] == ["ok", "skipped", "ok"]
     job = in_job("--nodelist=n1,n2")
     status, output = run(name, "--site", SITE)
     assert status == 2, output
     assert f"two nodes 3 hops apart; job {job}" in output
-    assert len(list((folder / "results/hops").iterdir())) == 1, "nothing was run"

@@ -126,10 +126,7 @@ def drained(slurm):
 WAITS = {
     "busy": (busy, "Resources", FREE, ["its nodes are in use"]),
     "service": (serviced, "ReqNodeNotAvail", SERVICE_ENDS, []),
-    "drained": (
-        *(drained, "UnavailableNodes:n4|DRAINED", RESUME),
-        ["launches of 4 nodes will wait", "n4 is drained"],
-    ),
+    "drained": (drained, "UnavailableNodes:n4|DRAINED", RESUME, []),
 }
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches as steps of one allocation, of the run's or of the user's, on a real virtual cluster:
-placed, cut off, resumed."""
+"""Launches as steps of the job that assay runs in, on a real virtual cluster: placed, cut off,
+resumed."""
 
 import itertools
 import re
@@ -80,27 +80,20 @@ def jobs_of(records):
     return {r.job_id.partition(".")[0] for r in records}
 
 
-def test_launches_are_steps_of_one_job_on_nodes_drawn_by_the_seed(cluster, folder):
+def test_launches_are_steps_of_one_job_on_nodes_drawn_by_the_seed(cluster, folder, in_job):
     name = campaign(folder, "steps", "mpich, lam", 2, PING_PONG + FOUR_NODES)
-    status, output = run(name, "--site", SITE, "--in-one-job")
-    assert status == 0, output
-    records = records_of(the_run(folder, "steps"))
-    assert {r.status for r in records} == {"ok"}
-    assert len(jobs_of(records)) == 1
-    assert len({r.job_id for r in records}) == len(records) == 8
-    assert {len(r.nodes) for r in records} == {2, 4}
-    assert jobs(cluster) == []
-    assert slurm(cluster, "srun", "-N4", "sh", "-c", "ls /tmp | grep ^assay || true") == ""
-
-
-def test_inside_a_job_its_nodes_are_used_and_it_goes_on(cluster, folder, in_job):
-    name = campaign(folder, "inside", "mpich", 1, STARTUP)
-    job = in_job("--nodes=2")
+    job = in_job("--nodes=4")
     status, output = run(name, "--site", SITE)
     assert status == 0, output
     assert f"steps of job {job}" in output
-    assert jobs_of(records_of(the_run(folder, "inside"))) == {job}
+    records = records_of(the_run(folder, "steps"))
+    assert {r.status for r in records} == {"ok"}
+    assert jobs_of(records) == {job}
+    assert len({r.job_id for r in records}) == len(records) == 8
+    assert {len(r.nodes) for r in records} == {2, 4}
     assert jobs(cluster) == [job]
+    look = ["srun", f"--jobid={job}", "-N4", "sh", "-c", "ls /tmp | grep ^assay || true"]
+    assert slurm(cluster, *look) == ""
 
 
 def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder, monkeypatch):
@@ -122,25 +115,30 @@ def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder,
     wait_for(lambda: not jobs(cluster))
 
 
-def test_a_job_that_is_cancelled_and_a_harness_that_is_killed_lose_nothing(cluster, folder):
+def test_a_job_that_is_cancelled_loses_nothing(cluster, folder, in_job, monkeypatch):
     name = campaign(folder, "cut", "mpich", 12, STARTUP)
-    process = start(name, "--site", SITE, "--in-one-job")
+    job = in_job("--nodes=4")
+    process = start(name, "--site", SITE)
     path = wait_for_records(folder, "cut", 2)
-    slurm(cluster, "scancel", *jobs(cluster))
-    wait_for(lambda: len(jobs_of(r for r in records_of(path) if r.status == "ok")) > 1)
-    process.send_signal(signal.SIGKILL)
-    _, output = finish(process)
-    assert re.search(r"allocation \d+ (was cancelled|ended;)", output), output
+    slurm(cluster, "scancel", job)
+    status, output = finish(process)
+    assert status == 3, output
+    assert re.search(r"serves no more launches: allocation \d+ (was cancelled|ended;)", output), (
+        output
+    )
+    monkeypatch.delenv("SLURM_JOB_ID")
     status, output = run("--resume", str(path))
     assert status == 0, output
     records = [r for r in records_of(path) if r.status != "lost"]
     assert sorted((r.case_id, r.block) for r in records) == planned_keys(path)
     assert {r.status for r in records} == {"ok"}
-    assert len(jobs_of(records)) == 3
+    assert len(jobs_of(records)) > 1
     assert jobs(cluster) == []
 
 
-def test_launches_of_one_node_run_side_by_side_those_of_several_alone(cluster, folder, monkeypatch):
+def test_launches_of_one_node_run_side_by_side_those_of_several_alone(
+    cluster, folder, in_job, monkeypatch
+):
     def two_at_a_time(name):
         site = load_site(name)
         site.description = site.description.model_copy(update={"concurrency": 2})
@@ -150,7 +148,8 @@ def test_launches_of_one_node_run_side_by_side_those_of_several_alone(cluster, f
     cases = STARTUP + "    fixed: {ranks_per_node: 1}\n"
     # The same of two environments follows each other in every order that a seed draws.
     name = campaign(folder, "pairs", "mpich, openmpi", 4, cases)
-    beginning.start_run(name, SITE, live=False, in_one_job=True)
+    in_job("--nodes=4")
+    beginning.start_run(name, SITE, live=False)
     records = records_of(the_run(folder, "pairs"))
     assert {r.status for r in records} == {"ok"}
     assert not any(r.neighbours for r in records if len(r.nodes) > 1)
@@ -166,25 +165,26 @@ def test_launches_of_one_node_run_side_by_side_those_of_several_alone(cluster, f
         assert before.block <= after.block or keys in beside
 
 
-def test_a_job_that_gets_no_more_steps_is_followed_by_another(cluster, folder):
+def test_a_job_that_gets_no_more_steps_serves_no_more(cluster, folder, in_job, monkeypatch):
     conf = folders(CLUSTER).etc / "slurm.conf"
     settings = conf.read_text()
     name = campaign(folder, "steps-end", "mpich", 1, STARTUP)
     try:
         conf.write_text(f"{settings}MaxStepCount=12\n")
         ask(cluster._state, "scontrol", "reconfigure")
-        status, output = run(name, "--site", SITE, "--in-one-job")
-        if "ended FAILED" in output:  # a loaded host lost the next ones: what remains is run
-            status, output = run("--resume", str(the_run(folder, "steps-end")), "--in-one-job")
+        in_job("--nodes=4")
+        status, output = run(name, "--site", SITE)
     finally:
         conf.write_text(settings)
         ask(cluster._state, "scontrol", "reconfigure")
-    assert status == 0, output
+    assert status == 3, output
+    monkeypatch.delenv("SLURM_JOB_ID")
     path = the_run(folder, "steps-end")
-    records = records_of(path)
+    status, output = run("--resume", str(path))
+    assert status == 0, output
+    records = [r for r in records_of(path) if r.status != "lost"]
     assert sorted((r.case_id, r.block) for r in records) == planned_keys(path)
     assert {r.status for r in records} == {"ok"}
-    assert len(jobs_of(records)) > 1
 
 
 def test_steps_of_a_harness_that_is_killed_end(cluster, folder, in_job):

@@ -6,15 +6,14 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from assay.probe.reading import AttemptResult, TrialResult
-from assay.run import kept_builds, provenance
+from assay.probe.reading import TrialResult
+from assay.run import kept_builds
 from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.run.provenance import environment_as_run, with_facts
 from assay.run.work_folder import WorkFolder
@@ -22,7 +21,6 @@ from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.sites.virtual import VirtualSite
 from assay.tests.test_stored_run import RUN
-from checks.common.evidence.ranks import Evidence
 from checks.common.session.outcome import CompleteBuild
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.run_directory import RunDirectory
@@ -143,30 +141,6 @@ def test_without_a_compilers_version_only_the_same_run_finds_it(builds, monkeypa
     assert not [*builds.programs.iterdir()]
 
 
-#: What becomes of a kept build.
-DAMAGES: dict[str, Callable[[Path], object]] = {
-    "changed": lambda kept: (kept / "pt2pt").write_bytes(b"changed"),
-    "without a program": lambda kept: (kept / "pt2pt").unlink(),
-    "without digests": lambda kept: (kept / ".digests.json").write_text("[]"),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_what_is_not_as_it_was_kept_is_made_anew_and_said(builds: Builds, damage: str) -> None:
-    builds.of("one").take_in(builds.built())
-    DAMAGES[damage](kept_ones()[0])
-    later = builds.of("two")
-    assert not (builds.programs / NAME).exists()
-    (said,) = builds.said
-    assert said.startswith("kept build of Programs for mpich refused: ")
-    assert said.endswith("; it is made anew")
-    later.take_in(builds.built(b"anew"))
-    assert (builds.programs / NAME / "pt2pt").read_bytes() == b"anew"
-    builds.of("three")
-    assert (builds.programs / NAME / "pt2pt").read_bytes() == b"anew"
-    assert len(builds.said) == 1
-
-
 def test_what_a_check_brings_to_be_built_is_not_kept(builds) -> None:
     made = builds.of("one")
     made.take_in(builds.built(program="mine.run.Own"))
@@ -253,20 +227,3 @@ def test_the_compiler_is_that_of_the_builds(tmp_path, build_on, version, words) 
     known = replace(run, environments={"mpich": environment_as_run(site, "mpich")})
     found = with_facts(known, {}, {"mpich": ON_NODE}).environments["mpich"]
     assert (found.compiler_version, found.compiles_with) == (version, words)
-
-
-@pytest.mark.parametrize("found", ["libopenmpi40:amd64: {file}", ""])
-def test_the_package_of_the_library_is_found_from_the_file_that_ranks_proved(monkeypatch, found):
-    """Its name changes with the release of Debian: libopenmpi3, libopenmpi40."""
-    file = "/usr/lib/x86_64-linux-gnu/libmpi.so.40.40.7"
-    told = {file: found.format(file=file), "libopenmpi40:amd64": "5.0.7-1"}
-    monkeypatch.setattr(provenance, "output_of", lambda words: told.get(words[-1], ""))
-    evidence = Evidence(library="Open MPI v5.0.7", library_file=file, ranks=[], links=[])
-    right = AttemptResult(label="x", status=0, seconds=1.0, output="", errors="", evidence=evidence)
-    trial = TrialResult(name="openmpi", attempts=[right])
-    described = EnvironmentAsRun(packages={"openmpi-bin": "5.0.7-1"})
-    run = Provenance(run_id="1", environments={"openmpi": described, "foreign": EnvironmentAsRun()})
-    proved = with_facts(run, {}, {"openmpi": trial, "foreign": trial}).environments
-    known = {"libopenmpi40": "5.0.7-1"} if file in told[file] else {}
-    assert proved["openmpi"].packages == {"openmpi-bin": "5.0.7-1", **known}
-    assert proved["foreign"].packages == {}

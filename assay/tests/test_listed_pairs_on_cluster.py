@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Listed pairs of hosts on a virtual cluster of more nodes than a launch has: it gets theirs."""
 
-import pytest
-
 from assay.tests.test_run_on_cluster import campaign, pytestmark, records_of, run, the_run
 
 __all__ = ["pytestmark"]
@@ -13,13 +11,12 @@ PAIRS = (
 )
 
 
-@pytest.mark.parametrize("options", [[], ["--in-one-job", "--nodes=4"]])
 def test_a_launch_gets_the_hosts_of_its_pairs_and_leaves_out_absent_ones(
-    cluster, options, tmp_path, monkeypatch
+    cluster, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     path = campaign(tmp_path, "listed", "mpich", 3, PAIRS)
-    status, output = run(path, "--site", f"virtual:{cluster.name}", *options)
+    status, output = run(path, "--site", f"virtual:{cluster.name}")
     assert status == 0, output
     for record in records_of(the_run(tmp_path, "listed")):
         assert record.status == "ok" and len(record.nodes) == 3

@@ -65,7 +65,7 @@ def asked(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     provenance = msgspec.structs.replace(
         run.provenance,
         asked=AsAsked(campaign=str(path), checks=[folder.name]),
-        site=SiteAsRun(name="virtual", asked_as="virtual:demo", builds="spack", in_one_job=True),
+        site=SiteAsRun(name="virtual", asked_as="virtual:demo", builds="spack"),
     )
     narrowed = {"environments": ["openmpi"], "checks": ["hello"], "nodes": 2, "scale": ["small"]}
     plan = msgspec.structs.replace(run.plan, narrowed=narrowed)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.run.raw_output import RawArchives
+from assay.run.recording import RawArchives
 from assay.tests.test_work_folder import made_run, work_folder
 from checks.common.session.outcome import Outcome
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES

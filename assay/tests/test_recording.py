@@ -58,7 +58,7 @@ def drive(tmp_path_factory):
         vars(driver).update(
             work=None,
             ledger=SimpleNamespace(add=written.append),
-            allocations=SimpleNamespace(saw=str),
+            own_job=None,
             progress=SimpleNamespace(record=str),
             _raw=SimpleNamespace(keep=lambda *_: right.artifacts),
             _kept_builds=SimpleNamespace(executed=lambda *_: (programs, None)),

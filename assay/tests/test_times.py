@@ -12,7 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from assay.cli.main import main
-from assay.plan import Clock, Durations, earlier_runs, interval, launch_limit_s, make_plan
+from assay.plan import Clock, earlier_times, interval, launch_limit_s, make_plan
+from assay.plan.times import SHIPPED
 from assay.schema import campaign_from_text
 from assay.tests.campaign_texts import GOOD, SITE, spoiled
 from records.run.plan import Plan, PlannedCase
@@ -65,7 +66,9 @@ def one_after_another(plan: Plan, took_s: float) -> list[Made]:
 
 
 def plan_of(text: str = GOOD, earlier: Sequence[RunDirectory] = ()) -> Plan:
-    return make_plan(campaign_from_text("c.yaml", text), SITE, durations=Durations(earlier))
+    campaign = campaign_from_text("c.yaml", text)
+    seen = earlier_times(VIRTUAL, campaign.name) if earlier else SHIPPED
+    return make_plan(campaign, SITE, durations=seen)
 
 
 @pytest.fixture(autouse=True)
@@ -83,19 +86,6 @@ def test_the_second_plan_knows_what_the_first_run_took() -> None:
     assert second.totals.wall_s == pytest.approx(launches[-1][3], rel=0.1)
 
 
-def test_another_size_is_estimated_in_proportion_to_the_nearest() -> None:
-    first = plan_of(spoiled("n: [1000, 2000]", "n: [1000, 4000]"))
-    hpl = [case for case in first.cases if case.check == "hpl" and case.params["q"] == 2]
-    launches = [(case, 1, 100.0 * n, 100.0 * n + 3 * case.estimate_s) for n, case in enumerate(hpl)]
-    found = plan_of(spoiled("n: [1000, 2000]", "n: [3000, 4100]"), [made_run(first, launches)])
-    for case in found.cases:
-        if case.check == "hpl":
-            assert case.estimated_by == "scaled"
-            assert case.estimate_s == pytest.approx(3 * case.shipped_s, rel=1e-3)
-        else:
-            assert (case.estimated_by, case.rough_s) == ("rough", None)
-
-
 def test_a_time_that_was_seen_makes_limits_longer_and_never_shorter() -> None:
     text = spoiled("n: [1000, 2000]", "n: [12000]").replace(", launch_s: 100", "")
     rough = plan_of(text)
@@ -107,15 +97,6 @@ def test_a_time_that_was_seen_makes_limits_longer_and_never_shorter() -> None:
     rough = plan_of(text)
     learned = plan_of(text, [made_run(rough, one_after_another(rough, 50.0), "r2")])
     assert {launch_limit_s(learned, case) for case in learned.cases} == {500.0}
-
-
-def test_a_guess_from_another_size_refuses_no_plan() -> None:
-    first = plan_of(spoiled("n: [1000, 2000]", "n: [1000]"))
-    run = made_run(first, one_after_another(first, 90.0))
-    text = spoiled("n: [1000, 2000]", "n: [1000, 6000]").replace("node_hours: 5, ", "")
-    found = plan_of(text, [run])
-    assert max(case.estimate_s for case in found.cases) > 100.0
-    assert {launch_limit_s(found, case) for case in found.cases} == {100.0}
 
 
 def test_a_build_is_planned_until_a_run_has_made_it() -> None:
@@ -135,17 +116,21 @@ def test_a_damaged_run_teaches_nothing(damage: str) -> None:
     assert plan_of(earlier=[run]) == rough
 
 
-def test_runs_of_other_partitions_and_networks_are_left_out() -> None:
-    made_run(plan_of(), [])
-    assert [run.path.name for run in earlier_runs(VIRTUAL)] == ["r1"]
-    assert [run.path.name for run in earlier_runs(replace(VIRTUAL, cores_per_node=None))] == ["r1"]
-    assert not earlier_runs(replace(VIRTUAL, partition="q"))
-    made_run(plan_of(), [], "r2")
+def test_runs_of_other_campaigns_partitions_and_networks_are_left_out() -> None:
+    rough = plan_of()
+
+    def seen(site: SiteAsRun, campaign: str = rough.campaign) -> str | None:
+        return earlier_times(site, campaign).run
+
+    made_run(rough, one_after_another(rough, 7.0))
+    assert seen(VIRTUAL) == seen(replace(VIRTUAL, cores_per_node=None)) == "r1"
+    assert seen(replace(VIRTUAL, partition="q")) is None
+    assert seen(VIRTUAL, "another") is None
+    made_run(rough, one_after_another(rough, 7.0), "r2")
     file = Path("results", "c", "r2", "provenance.json")
     slow = replace(VIRTUAL, network=Network(bits_per_second=1e8))
     file.write_bytes(Provenance(run_id="r2", site=slow).to_json())
-    fast = replace(VIRTUAL, network=Network(bits_per_second=1e9))
-    assert [run.path.name for run in earlier_runs(fast)] == ["r1"]
+    assert seen(replace(VIRTUAL, network=Network(bits_per_second=1e9))) == "r1"
 
 
 def test_time_left_is_what_was_seen_of_each_case(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,6 @@
 import os
 import shutil
 import stat
-import threading
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from records.errors import AssayError, InfrastructureError
 from records.run.run_directory import RunDirectory
 from records.untrusted import RefusedFileError
 
-INSIDE = ["control", "held", "session"]
+INSIDE = ["control", "session"]
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_all_of_it_is_private_and_every_session_begins_empty(work, shared):
     work.fresh_session()
     (work.session / "file").write_text("text")
     work.write_control("site.json", "{}")
-    for path in (work.path, work.control, work.programs, work.held, work.session):
+    for path in (work.path, work.control, work.programs, work.session):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
     work.fresh_session()
     assert names(work.session) == []
@@ -109,27 +108,3 @@ def test_a_work_folder_that_vanished_says_so(work):
     for act in (work.fresh_session, lambda: work.write_control("site.json", "{}")):
         with pytest.raises(InfrastructureError, match="the work folder cannot be used"):
             act()
-
-
-def test_the_folder_of_the_job_that_holds_nodes_is_in_its_place_all_the_time(tmp_path, shared):
-    """Its script enters it by its path as soon as Slurm gets to it, also while a session ends."""
-    run, missed, over = made_run(tmp_path), [], threading.Event()
-    work = work_folder(run, shared)
-    work.fresh_session()
-    (work.held / "job").mkdir()
-
-    def look():
-        while not over.is_set():
-            missed.extend(() if (work.held / "job").is_dir() else ["missed"])
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    for _ in range(20):
-        (work.session / "output").write_text("x")
-        work.fresh_session()
-        assert names(work.session) == []
-    over.set()
-    looking.join()
-    assert not missed
-    work_folder(run, shared).fresh_session()
-    assert names(work.held) == []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.plan import Durations, Narrowing, completed, earlier_runs, make_plan
+from assay.plan import Narrowing, completed, earlier_times, make_plan
 from assay.run.named_runs import fitting
 from assay.sites.loading import site_to_plan_for
 from assay.sites.site import Site
@@ -63,7 +63,7 @@ def _plan(loaded: LoadedStage, site: Site) -> Plan:
     name, campaign = loaded.stage.name, loaded.campaign
     try:
         varied = site.with_possible_variants(campaign.variants)
-        durations = Durations(earlier_runs(varied.provenance()))
+        durations = earlier_times(varied.provenance(), campaign.name)
         whole = completed(campaign, varied)
         plan = make_plan(whole, varied.facts(), narrowing_of(loaded.stage), durations=durations)
     except AssayError as error:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.build.builder import BuildRequest, prepare
-from assay.build.lock import Lock
-from assay.build.mirror import archives_of
+from assay.build.builder import BuildRequest, Lock, prepare
+from assay.build.sources import archives_of
 from assay.build.spack import SPACK_ENV, find_spack
 from assay.sites import builds
 from assay.sites.builds import facts_file

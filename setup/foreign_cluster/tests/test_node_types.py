@@ -261,7 +261,8 @@ def test_a_node_that_no_launch_was_on_leaves_an_acceptance_open_until_it_is_waiv
     assert site_of(cut, "cut")["partitions"]["thick"]["nodes"] == 1
     cut.user(USER, "rm -rf results/acceptance")
     run = f"{ASSAY} run acceptance --site cut:thick --scale small --checks node --plain"
-    assert cut.user(USER, f"{run} --in-one-job").returncode == 0
+    one_job = "salloc --partition=thick --nodes=1 --exclusive"
+    assert cut.user(USER, f"{one_job} {run}").returncode == 0
     measured = {node for record in cut.records(USER, "acceptance") for node in record["nodes"]}
     (other,) = {"f1", "f2"} - measured
     accept = f"{ASSAY} accept results/acceptance/* --criteria bare.yaml"

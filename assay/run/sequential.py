@@ -1,33 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds blocks to a run that has ended: so many, or as many as it takes until it is known."""
+"""Sequential designs: judged in the run directory, and blocks added to a run that has ended: so
+many, or as many as it takes until it is known."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 
 import msgspec
 
-from assay.plan.narrowing import MoreBlocks
+from assay.plan import interval
 from assay.plan.planner import sequential_design
-from assay.run.launches import too_dear
 from assay.run.status import run_status
 from assay.schema.model import Blocks
 from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.run.extensions import add_extension, in_turn
-from records.run.interims import Ended, Interim, asked_blocks, write_interims
-from records.run.plan import MOST_BLOCKS, Extension
-from records.run.record_lines import Ledger
+from records.run.interims import Ended, Interim, asked_blocks, has_ended, write_interims
+from records.run.plan import MOST_BLOCKS, Extension, Plan
+from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RunDirectory, open_run
 from reports.analysis.races import judge_after
 from reports.load.loading import load_run
 from reports.statistics.max_t import LEAST_BLOCKS
 
 
-def extend(run: RunDirectory, ledger: Ledger, more: MoreBlocks, say: Say) -> RunDirectory:
-    """The run with the blocks added; the same where none can decide more. The caller has its lock.
+def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
+    """Judge a run whose launches that are asked for are done, and keep the judgement with it;
+    `entries` are those of all its records. None for a fixed design, and when the last judgement has
+    ended the run. The same records give the same judgement, also after a driver was killed."""
+    plan, interims = run.plan(), run.interims()
+    if plan.sequential is None or has_ended(plan, interims):
+        return None
+    block = plan.sequential.interims[len(interims)]
+    found = judge_after(load_run(run.path), block)
+    ended = found.ended(last=block == plan.blocks)
+    if ended is None:
+        following = plan.sequential.interims[len(interims) + 1]
+        ended = "node_hours" if too_dear(plan, entries, found.going, following) else None
+    going = found.going if ended is None else {}
+    made = Interim(block=block, open=found.open, going=going, ended=ended)
+    write_interims(run.interims_file, [*interims, made])
+    return made
+
+
+def too_dear(
+    plan: Plan, records: Sequence[Entry], going: Mapping[str, list[str]], following: int
+) -> bool:
+    """True where limits.node_hours does not suffice up to the block `following`, at what launches
+    of what goes on took so far."""
+    allowed = plan.limits.get("node_hours")
+    if allowed is None:
+        return False
+    total = further = 0.0
+    last = max((record.block for record in records), default=0)
+    for record in records:
+        if (times := interval(record.started_at, record.ended_at)) is not None:
+            used = (times[1] - times[0]) * record.nodes / 3600
+            total += used
+            if record.check in going.get(record.environment, ()):
+                further += used * (following - last) / max(1, last)
+    return total + further > allowed
+
+
+def extend(
+    run: RunDirectory, ledger: Ledger, blocks: int | None, say: Say, *, until_decided: bool = False
+) -> RunDirectory:
+    """The run with `blocks` added; `until_decided`: at most so many, by default as many as it has,
+    judged in between. The same run where none can decide more. The caller has its lock.
 
     What a sequential design no longer ran is run again only for what is open. Raises AssayError for
     a run that has not ended, that criteria have judged, or whose limits.node_hours do not suffice.
@@ -36,7 +78,7 @@ def extend(run: RunDirectory, ledger: Ledger, more: MoreBlocks, say: Say) -> Run
     asked = asked_blocks(run.plan(), run.interims())
     plan, after = run.plan(), max(asked.values())
     opened, going = _open(run, after)
-    if not more.until_decided:
+    if not until_decided:
         for (name, check), block in asked.items():
             if block == after and check not in going.setdefault(name, []):
                 going[name].append(check)
@@ -45,7 +87,7 @@ def extend(run: RunDirectory, ledger: Ledger, more: MoreBlocks, say: Say) -> Run
         why = vain if opened else "all that is asked is known"
         say(f"{why}: no block is added; --blocks N without --until adds N blocks all the same")
         return run
-    looks = _looks(after, more)
+    looks = _looks(after, blocks, until_decided)
     if too_dear(plan, ledger.entries, going, looks[0]):
         raise AssayError(
             f"{run.path}: limits.node_hours = {plan.limits['node_hours']:g} does not suffice for"
@@ -102,17 +144,17 @@ def _open(run: RunDirectory, after: int) -> tuple[list[str], dict[str, list[str]
     them."""
     loaded = load_run(run.path)
     plan = msgspec.structs.replace(loaded.plan, sequential=in_turn(loaded.plan))
-    before = tuple(one for one in loaded.interims if one.block < after)
+    before = tuple(interim for interim in loaded.interims if interim.block < after)
     found = judge_after(replace(loaded, plan=plan, interims=before), after, beyond=True)
     return found.open, found.going
 
 
-def _looks(after: int, more: MoreBlocks) -> list[int]:
+def _looks(after: int, blocks: int | None, until_decided: bool) -> list[int]:
     """The blocks after which the extended run is judged. Raises AssayError for too many."""
-    last = after + (more.blocks or max(after, LEAST_BLOCKS - after))
+    last = after + (blocks or max(after, LEAST_BLOCKS - after))
     if last > MOST_BLOCKS:
         raise AssayError(f"--blocks: {last} blocks; a run has at most {MOST_BLOCKS}")
     first = max(LEAST_BLOCKS, after + max(1, -(-after // 4)))
-    if not more.until_decided or first >= last:
+    if not until_decided or first >= last:
         return [last]
     return sequential_design(Blocks(least=first, greatest=last)).interims

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of a campaign on any site: parameters complete and validated, each once; those
-of a plan that was read from a run directory are validated before they reach a job script."""
+"""Cases of a campaign on a site: what the command line and the site's environments leave of it,
+and every case of that, parameters complete and validated, each once; those of a plan that was read
+from a run directory are validated before they reach a job script."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from assay.schema import Campaign
 from assay.schema.combinations import combinations, refuse_too_many_cases
-from assay.schema.model import Variant
-from assay.schema.problems import model_problems
+from assay.schema.model import Scale, Variant
+from assay.schema.problems import did_you_mean, listed, model_problems
 from assay.sites.facts import SiteFacts
 from checks.common.brought import checks_with
 from checks.common.definition import CheckDefinition
@@ -27,6 +28,97 @@ from records.run.plan import Plan, canonical_json, case_digest, case_ids
 #: Keys of an entry that ask something of a job beside ranks.
 JOB = ("cpus_per_task", "resources", "switches")
 _Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """Part of a campaign that a command line leaves; where nothing is said, all of it. `nodes` is
+    the greatest number that a launch may use."""
+
+    environments: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    nodes: int | None = None
+    blocks: int | None = None
+    scale: Scale | None = None
+
+    def as_plain(self) -> dict[str, list[str] | int]:
+        """Values that are said, by option, as a plan keeps them."""
+        said: dict[str, list[str] | int] = {
+            "environments": list(self.environments),
+            "checks": list(self.checks),
+            "nodes": self.nodes or 0,
+            "blocks": self.blocks or 0,
+            "scale": [self.scale] if self.scale else [],
+        }
+        return {option: value for option, value in said.items() if value}
+
+    def of_campaign(self, campaign: Campaign) -> Campaign:
+        """The campaign with these environments, checks and blocks only. Raises AssayError for a
+        name that the campaign does not have."""
+        environments = [*campaign.environments, *campaign.otherwise]
+        checks = list(dict.fromkeys(entry.check for entry in campaign.cases))
+        for option, asked, known in (
+            ("--environments", self.environments, environments),
+            ("--checks", self.checks, checks),
+        ):
+            for name in asked:
+                if name not in known:
+                    raise AssayError(
+                        f"{option} {name}: campaign {campaign.name} has no such name"
+                        f"{did_you_mean(name, known)}; it has {listed(known)}"
+                    )
+        kept, scale = self.environments or environments, self.scale or campaign.scale
+        # Entries keep their places, by which messages name them.
+        cases = [
+            one if one.check in (self.checks or checks) else one.model_copy(update=_NOWHERE)
+            for one in (entry.at(scale) for entry in campaign.cases)
+        ]
+        return campaign.model_copy(
+            update={
+                "environments": [name for name in campaign.environments if name in kept],
+                "otherwise": [name for name in campaign.otherwise if name in kept],
+                "blocks": self.blocks or campaign.blocks,
+                "cases": cases,
+            }
+        )
+
+    def of_site(self, site: SiteFacts) -> SiteFacts:
+        """The site with so many of its nodes. Raises AssayError for more than it has."""
+        if self.nodes is None:
+            return site
+        if self.nodes > site.nodes:
+            raise AssayError(
+                f"--nodes {self.nodes}: site {site.name} has {site.nodes} nodes; give at most"
+                f" {site.nodes}, or leave the option out"
+            )
+        return replace(site, nodes=self.nodes)
+
+
+WHOLE = Narrowing()
+_NOWHERE: dict[str, list[str]] = {"environments": []}
+
+
+def present(campaign: Campaign, site: SiteFacts) -> tuple[Campaign, dict[str, str]]:
+    """The campaign with those environments only that the site has, and why not the others. Raises
+    AssayError when none is left."""
+    absent = {
+        name: site.absent.get(name)
+        or f"site {site.name} has no environment {name!r}{did_you_mean(name, site.environments)}"
+        for name in (*campaign.environments, *campaign.otherwise)
+        if name not in site.environments
+    }
+    asked = [name for name in campaign.environments if name not in absent]
+    found = asked or [name for name in campaign.otherwise if name not in absent]
+    if not found:
+        reasons = "; ".join(absent[name] for name in campaign.environments if name in absent)
+        raise AssayError(
+            f"campaign {campaign.name}: none of its environments is there: {reasons}; site"
+            f" {site.name} has {listed(sorted(site.environments)) or 'none'}"
+        )
+    if asked:
+        absent = {name: absent[name] for name in campaign.environments if name in absent}
+    variants = {name: variant for name, variant in campaign.variants.items() if name in found}
+    return campaign.model_copy(update={"environments": found, "variants": variants}), absent
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job that assay runs in, as Slurm describes it: which of its nodes launches get, if any."""
+"""Limits and nodes of a partition, and the job that assay runs in, as Slurm describes it: which of
+its nodes launches get, if any; what can never run is refused before anything is run."""
 
 import pytest
 
 from assay.plan import make_plan
-from assay.run.nodes import own_allocation, own_job, partition_nodes, refuse_own_nodes
+from assay.run.infrastructure import asked
+from assay.run.partition import (
+    own_allocation,
+    own_job,
+    partition_limits,
+    partition_nodes,
+    refuse_unfit_cases,
+)
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
-from assay.tests.test_shapes import say
-from assay.tests.test_shapes import site as site_of_scripts
+from assay.sites.site_file import chosen, read_site_file
+from assay.sites.slurm import ADDRESSES, SlurmSite
 from records.errors import AssayError
 
-site = site_of_scripts
-
+SITE = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}, "b": {"mpi"}})
+PARTITION = (
+    "PartitionName=all MaxNodes={nodes} MaxTime={time} Nodes=n[1-4] State=UP TotalNodes=4"
+    " TRES=cpu=4,node=4"
+)
 JOB = (
     "JobId=17 {array}JobName=batch UserId=ada(5012) GroupId=phys(500) QOS=normal JobState=RUNNING"
     " Reason=None BatchFlag=1 TimeLimit=01:00:00 StartTime=2025-02-03T10:00:02"
@@ -30,6 +41,37 @@ cases:
   - check: startup
     fixed: {ranks: 2, ranks_per_node: 1}
 """
+
+
+class Answering(SlurmSite):
+    """A site whose Slurm commands are scripts of the test, in a folder that comes first in PATH."""
+
+    programs = None
+
+    def command(self, argv, variables, folder=None):
+        argv, environment = super().command(argv, variables, folder)
+        return argv, {**environment, "PATH": f"{self.programs}:{environment['PATH']}"}
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A site of four nodes in service, whose sbatch has nothing against any job."""
+    made = Answering(chosen(read_site_file("virtual")))
+    made.programs = tmp_path
+    partition_of(made)
+    say(made, "sinfo", "printf 'n%s idle\\n' 1 2 3 4")
+    say(made, "squeue", ":")
+    return made
+
+
+def say(site, program, script):
+    path = site.programs / program
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def partition_of(site, nodes="4", time="UNLIMITED"):
+    say(site, "scontrol", f"echo '{PARTITION.format(nodes=nodes, time=time)}'")
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +117,54 @@ def drawn_from(site, nodes=2):
     return (found.nodes if found else None), said
 
 
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"time": "00:00:10"}, "ends jobs after 10 s"),
+        ({"nodes": "1"}, "needs 2 nodes; partition all of site virtual allows a job 1"),
+    ],
+)
+def test_what_can_never_run_in_the_partition_is_refused(site, limits, told):
+    refuse_unfit_cases(site, plan(), *partition_limits(site))
+    partition_of(site, **limits)
+    with pytest.raises(AssayError, match=told) as caught:
+        refuse_unfit_cases(site, plan(), *partition_limits(site))
+    assert caught.value.status == 2
+
+
+def test_the_longest_job_is_that_of_the_partition(site):
+    assert partition_limits(site)[1] is None
+    partition_of(site, time="00:03:00")
+    assert partition_limits(site)[1] == 180
+
+
+def test_an_unknown_partition_is_named_with_those_there_are(site):
+    say(site, "scontrol", "echo 'Partition all not found' >&2; exit 1")
+    say(site, "sinfo", "printf 'batch\\ndebug\\n'")
+    with pytest.raises(AssayError, match="no partition all; it has batch, debug"):
+        partition_limits(site)
+
+
+def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, monkeypatch):
+    """ReFrame submits without variables of sbatch: probes and tests must not have them either."""
+    for name, value in (("ACCOUNT", "mine"), ("RESERVATION", "night"), ("CONSTRAINT", "fat")):
+        monkeypatch.setenv(f"SBATCH_{name}", value)
+    # Addresses of notifications hold passwords, and what sbatch inherits a job inherits.
+    monkeypatch.setenv(ADDRESSES, "slack://geheim")
+    say(site, "sbatch", "env | grep -e ^SBATCH_ -e geheim >&2; echo")
+    described = site.description.model_copy(update={"access": ["--account=the-sites"]})
+    one = Answering(described)
+    one.programs = site.programs
+    options = ["--account=mine", "--reservation=night", "--account=the-sites"]
+    assert one.session_data()["access"] == options
+    assert one.without_nodes(["n1"]).description.access == [*options, "--exclude=n1"]
+    for answer in (one.ask(["sbatch"]), asked(one, "sbatch")):
+        assert (answer.status, answer.stderr) == (0, "")
+    monkeypatch.setenv("SBATCH_QOS", "a b")
+    with pytest.raises(AssayError, match=r"SBATCH_QOS: found 'a b', allowed are letters"):
+        SlurmSite(described)
+
+
 def test_of_the_tasks_of_an_array_its_own_is_taken(site):
     sibling = "JobId=19 ArrayJobId=17 ArrayTaskId=1 JobState=RUNNING NodeList=n9 NumCPUs=1"
     in_job(site, lines=f"{sibling}\n{{job}}\n{sibling}", array="ArrayJobId=17 ArrayTaskId=2 ")
@@ -82,32 +172,31 @@ def test_of_the_tasks_of_an_array_its_own_is_taken(site):
     assert drawn_from(site)[0] == ["n1", "n2", "n3", "n4"]
 
 
-def test_a_heterogeneous_job_is_refused_with_what_to_do(site):
+def test_a_heterogeneous_job_is_none_whose_nodes_serve(site):
     other = "JobId=18 HetJobId=17 HetJobOffset=1 JobState=RUNNING NodeList=n9"
     in_job(site, lines=f"{{job}}\n{other}", array="HetJobId=17 HetJobOffset=0 ")
-    with pytest.raises(AssayError, match=r"job 17.*heterogeneous job 17.*without components"):
-        drawn_from(site)
+    assert own_job(site) is None
+    assert drawn_from(site) == (None, [])
 
 
 @pytest.mark.parametrize(
-    ("options", "features", "kind"),
+    ("options", "serves"),
     [
-        (["--constraint=fat"], "fat", None),
-        (["-C fat"], "fat", None),
-        (["--constraint='fat&ib'"], "fat&ib", None),
-        (["--constraint=fat"], "(null)", "--constraint=fat"),
-        (["--constraint=fat"], "thin", "--constraint=fat"),
-        (["-C", "fat"], "thin", "--constraint=fat"),
-        (["--nodelist=n1,n2,n3,n4,n5"], "thin", None),
-        (["-w n1,n2"], "thin", "--nodelist=n1,n2"),
+        (["--constraint=fat"], True),
+        (["--constraint='fat&ib'"], False),
+        (["-C", "fat"], True),
+        (["--constraint=fat|thin"], False),
+        (["--nodelist=n1,n2,n3,n4,n5"], True),
+        (["-w n1,n2"], False),
     ],
 )
-def test_nodes_of_another_kind_in_the_same_partition_serve_no_launch(site, options, features, kind):
-    in_job(site, features=features)
+def test_nodes_of_another_kind_in_the_same_partition_serve_no_launch(site, options, serves):
+    in_job(site)
+    say(site, "sinfo", "printf 'n%s fat\\n' 1 2 3 4 5")
     with_access(site, *options)
     nodes, said = drawn_from(site)
-    assert nodes == (None if kind else ["n1", "n2", "n3", "n4"])
-    assert [kind in line for line in said] == [True] * bool(kind)
+    assert nodes == (["n1", "n2", "n3", "n4"] if serves else None)
+    assert ["are not used" in line for line in said] == [] if serves else [True]
 
 
 def test_nodes_left_out_are_not_drawn_in_a_job_that_has_them(site):
@@ -116,18 +205,6 @@ def test_nodes_left_out_are_not_drawn_in_a_job_that_has_them(site):
     assert drawn_from(site.without_nodes(["n1"]))[0] == ["n2", "n3"]
     assert drawn_from(site.without_nodes(["n1", "n2"]))[0] is None
     assert drawn_from(site.without_nodes(["n1", "n2", "n3"]), nodes=1)[0] is None
-
-
-def test_launches_do_not_wait_for_nodes_that_the_job_itself_holds(site, monkeypatch):
-    in_job(site, nodes="n1,n2")
-    say(site, "sinfo", "printf 'n%s fat\\n' 1 2 3 4")
-    with_access(site, "--constraint=fat")
-    refuse_own_nodes(site, 2)
-    told = r"job 17.*holds 2 of the 3 nodes.*launches of 2 nodes.*out by --nodes 1"
-    with pytest.raises(AssayError, match=told):
-        refuse_own_nodes(site.without_nodes(["n4"]), 2)
-    monkeypatch.setenv("SLURM_CLUSTER_NAME", "another")
-    refuse_own_nodes(site, 4)
 
 
 @pytest.mark.parametrize(

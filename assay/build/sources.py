@@ -1,27 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source mirror: every archive a build needs, named by its checksum.
+"""Sources of builds: C sources of ours by their digest, and archives in the source mirror.
 
-It is filled from the distribution's source packages, or by Spack from the recipes' own places; then
-its folder can be carried to a machine that reaches neither.
+Spack's hash does not tell from which of our sources a package was built: a file in the Spack home,
+which all sites share, has their digest by the package's hash; a package that it does not name is
+built again. The mirror has every archive that a build needs, named by its checksum. It is filled
+from the distribution's source packages, or by Spack from the recipes' own places; then its folder
+can be carried to a machine that reaches neither.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from assay import ROOT
-from assay.build.commands import SpackCommands
-from assay.build.spack import MIRROR, SPACK_ENV
+from assay.build.spack import MIRROR, SPACK_ENV, SpackCommands
 from assay.sites.description import SpackDescription
+from assay.sites.site import Site
 from assay.terminal import Say
+from checks.common.sources import c_sources, shipped_folders
 from records.errors import AssayError, InfrastructureError
+from records.files import write_whole
+
+#: Packages that are built from the checkout's C sources.
+OUR_PACKAGES = ("assay-benchmarks", "assay-hpl", "su3-rmd")
+_NOTES = "our-sources.json"
+
+
+def sources_digest(*folders: Path, files: Callable[[Path], list[Path]] = c_sources) -> str:
+    """Twelve hexadecimal digits of the names and contents of `files` below folders: all C sources
+    and makefiles, by default of the checks that come with Assay."""
+    digest = hashlib.sha256()
+    for folder in folders or shipped_folders():
+        for path in files(folder):
+            digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def refuse_stale_builds(site: Site, environments: Iterable[str]) -> None:
+    """Raise InfrastructureError unless each environment of Spack's is complete and current."""
+    facts = {name: site.spack_facts(name) for name in environments}
+    digest = sources_digest() if any(facts.values()) else ""
+    stale = sorted(name for name, known in facts.items() if known and known["sources"] != digest)
+    if stale:
+        raise InfrastructureError(
+            f"site {site.name}: Spack built {', '.join(stale)} from other C sources than the"
+            f" checkout has now. Run: assay build --site {site.name}"
+        )
+
+
+def changed(
+    commands: SpackCommands, there: Collection[str], digests: Mapping[str, str]
+) -> list[str]:
+    """The packages `there` that are not known to be of the sources with these digests."""
+    noted = _noted(commands)
+    return [
+        known for known, digest in digests.items() if known in there and noted.get(known) != digest
+    ]
+
+
+def note(commands: SpackCommands, digests: Mapping[str, str]) -> None:
+    """Note that the packages were built from the sources with these digests."""
+    noted = {**_noted(commands), **digests}
+    write_whole(commands.spack.home / _NOTES, json.dumps(noted, indent=1).encode())
+
+
+def _noted(commands: SpackCommands) -> dict[str, str]:
+    path = commands.spack.home / _NOTES
+    noted: dict[str, str] = json.loads(path.read_bytes()) if path.is_file() else {}
+    return noted
 
 
 class SourceArchive(BaseModel):
@@ -50,7 +106,7 @@ def archives_of(built: SpackDescription) -> list[SourceArchive]:
     if not path.is_file():
         raise AssayError(
             f"platform {built.platform}: no {path.name} there, so no source packages are known; use"
-            " --from web where the web can be reached"
+            " --mirror web where the web can be reached"
         )
     stated = TypeAdapter(list[SourceArchive]).validate_python(yaml.safe_load(path.read_text()))
     return [archive for archive in stated if archive.environment in (None, built.environment)]
@@ -65,7 +121,7 @@ def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int
     or one has a wrong checksum: that one is not taken.
     """
     mirror = home / MIRROR
-    archives = [one for one in archives_of(built) if not _is_right(one.path_in(mirror), one.sha256)]
+    archives = [a for a in archives_of(built) if not _is_right(a.path_in(mirror), a.sha256)]
     if not archives:
         say(f"mirror {mirror}: all archives are there, checksums right")
         return 0
@@ -73,7 +129,7 @@ def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int
         mirror.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=mirror) as scratch:
             # What is asked of the distribution: package, or package/suite.
-            asked = ["/".join(filter(None, (one.package, one.suite))) for one in archives]
+            asked = ["/".join(filter(None, (a.package, a.suite))) for a in archives]
             _fetch(asked, scratch)
             for archive in archives:
                 _take(archive, Path(scratch), mirror, say)
@@ -109,9 +165,9 @@ def _take(archive: SourceArchive, folder: Path, mirror: Path, say: Say) -> None:
             f"{archive.archive}: its checksum is {_sha256(fetched)}, the recipe states"
             f" {archive.sha256}; not taken"
         )
-    place = archive.path_in(mirror)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(fetched, place)
+    target = archive.path_in(mirror)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(fetched, target)
     say(f"mirror: {archive.archive}")
 
 

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times of launches: estimates learned from an earlier run, and what is left of a run.
+
+The estimate of a case is the median of its own launches, else the shipped one, which is rough.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from operator import attrgetter
+from statistics import median
+
+from msgspec.structs import replace
+
+from checks.common.definition import CheckDefinition
+from checks.common.registry import Checks
+from records.errors import AssayError
+from records.run.interims import Interim, asked_blocks
+from records.run.plan import Plan, PlannedCase, Times
+from records.run.provenance import SiteAsRun
+from records.run.record import Record
+from records.run.record_lines import Entry
+from records.run.run_directory import RunDirectory, newest_runs
+from records.values import utc_seconds
+
+#: The newest run directories that are looked at.
+MOST_LOOKED_AT = 500
+#: Shipped seconds: the proof of an environment, the start of a session, one build, and the time
+#: between two launches.
+PROOF_S, SESSION_S, BUILD_S, BETWEEN_S = 2.0, 3.0, 5.0, 0.5
+#: To how many launches that were seen an estimate amounts.
+TRUST = {"measured": 0.3, "scaled": 0.1, "rough": 0.01}
+#: Gaps between launches after which their median is believed, and how many of the last are kept.
+FEW, GAPS = 3, 200
+#: Attributes that have to be the same of two sites for one to tell of the other.
+_SAME = tuple(
+    attrgetter(name) for name in ("name", "partition", "cores_per_node", "network.bits_per_second")
+)
+
+
+def interval(started_at: str | None, ended_at: str | None) -> tuple[float, float] | None:
+    """Begin and end of a launch in seconds since 1970. Records that were made while a clock was set
+    back may end before they began: None, as where a time is missing."""
+    began, ended = utc_seconds(started_at or ""), utc_seconds(ended_at or "")
+    return None if began is None or ended is None or ended < began else (began, ended)
+
+
+class Pace:
+    """The time between launches, and how many run side by side, by launches in the order of their
+    ends. Before the first launch of a check in an environment programs are built; pauses of a run
+    that stopped are gaps, too, which the median does not heed."""
+
+    def __init__(self) -> None:
+        #: Seconds of launches, seconds in which at least one ran, and the end of the last one.
+        self._busy_s = self._covered_s = 0.0
+        self.reached: float | None = None
+        self._gaps: deque[float] = deque(maxlen=GAPS)
+        self._built = set[tuple[str, str]]()
+
+    def add(self, case: PlannedCase, began: float, ended: float) -> None:
+        """Take in a launch of a case."""
+        before = began if self.reached is None else self.reached
+        if (built := (case.check, case.environment)) in self._built:
+            self._gaps.append(max(0.0, began - before))
+        self._built.add(built)
+        self._busy_s += ended - began
+        self._covered_s += max(0.0, ended - max(began, before))
+        self.reached = max(ended, before)
+
+    def between_s(self, otherwise_s: float) -> float:
+        """Seconds between two launches."""
+        return median(self._gaps) if len(self._gaps) >= FEW else otherwise_s
+
+    def at_once(self, otherwise: float) -> float:
+        """Launches that run side by side."""
+        if len(self._gaps) < FEW or not self._covered_s:
+            return otherwise
+        return max(1.0, self._busy_s / self._covered_s)
+
+
+class Clock:
+    """Seconds that are left of a run: the plan's estimates, corrected by what its launches took.
+
+    `begun`: when the run began, in seconds since 1970; without it and `records` it is the time of
+    the whole run, up to the first judgement of a sequential design, or of all `blocks`.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        interims: Sequence[Interim] = (),
+        records: Iterable[Record | Entry] = (),
+        begun: float | None = None,
+        blocks: int | None = None,
+    ) -> None:
+        self._times, self._begun, self.pace = plan.times, begun, Pace()
+        asked = asked_blocks(plan, interims)
+        self._cases = {case.id: case for case in plan.cases if case.skipped is None}
+        self._left = {
+            case.id: set(range(1, (blocks or asked[case.environment, case.check]) + 1))
+            for case in self._cases.values()
+        }
+        #: Seconds that launches took, by case; of each check, and of all, what they took and what
+        #: they were estimated at.
+        self.took: defaultdict[str, list[float]] = defaultdict(list)
+        self._seen: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for record in records:
+            self.add(record)
+
+    def add(self, record: Record | Entry) -> None:
+        """Take in a record of the run."""
+        case = self._cases.get(record.case_id)
+        if case is None or record.block < 1:
+            return
+        self._left[case.id].discard(record.block)
+        if (times := interval(record.started_at, record.ended_at)) is not None:
+            self.pace.add(case, *times)
+            took_s = times[1] - times[0]
+            self.took[case.id].append(took_s)
+            for seen in (self._seen[""], self._seen[case.check]):
+                seen[0], seen[1] = seen[0] + took_s, seen[1] + case.estimate_s
+
+    def launch_s(self, case_id: str) -> float:
+        """Seconds of a launch, by the estimate and those that were seen, without the gap before."""
+        case, took = self._cases[case_id], self.took[case_id]
+        trust = TRUST[case.estimated_by]
+        # Launches of its check tell whether estimates are too low or too high; until one was seen
+        # those of all checks.
+        ratio, prior_s = 1.0, trust * case.estimate_s
+        for took_s, estimated_s in (self._seen[""], self._seen[case.check]):
+            if estimated_s:
+                ratio = (ratio * prior_s + took_s) / (prior_s + estimated_s)
+        return (ratio * prior_s + sum(took)) / (trust + len(took))
+
+    def left_s(self, now: float | None = None) -> float:
+        """Seconds left; at the time `now` of a run that goes on, without what its launch or builds
+        under way have taken."""
+        times, pace = self._times, self.pace
+        launches = sum(map(len, self._left.values()))
+        if not launches:
+            return 0.0
+        launches_s = sum(len(left) * self.launch_s(one) for one, left in self._left.items() if left)
+        launches_s += launches * pace.between_s(times.between_s)
+        launches_s /= pace.at_once(times.at_once)
+        ahead_s, since = 0.0, pace.reached
+        if since is None:
+            ahead_s, since = times.start_s + len(times.builds) * times.build_s, self._begun
+        spent_s = 0.0
+        if now is not None and since is not None:
+            spent_s = min(max(0.0, now - since), ahead_s + launches_s / launches)
+        return ahead_s + launches_s - spent_s
+
+
+def clock_of(run: RunDirectory, records: Iterable[Record | Entry]) -> Clock:
+    """The clock of a run that has these records."""
+    begun = utc_seconds(run.provenance().started_at or "")
+    return Clock(run.plan(), run.interims(), records, begun)
+
+
+@dataclass(frozen=True)
+class Durations:
+    """Times of ok launches by case, and their pace, in an earlier `run` of the campaign; without it
+    estimates are the shipped ones."""
+
+    run: str | None = None
+    took: Mapping[str, list[float]] = field(default_factory=dict)
+    pace: Pace = field(default_factory=Pace)
+
+    def estimated(self, case: PlannedCase) -> PlannedCase:
+        """The case, whose estimate is the shipped one, with the median of its launches."""
+        if not (took := self.took.get(case.id)):
+            return case
+        estimate_s = round(median(took), 3)
+        return replace(case, estimate_s=estimate_s, rough_s=case.estimate_s, measured=len(took))
+
+    def times(self, cases: Sequence[PlannedCase], checks: Checks) -> Times:
+        """The time of a run of the cases of these checks besides its launches: until the first one
+        each environment is proved, and a session begins."""
+        feasible = [case for case in cases if case.skipped is None]
+        needed = {name for case in feasible for name in _builds_of(case, checks)}
+        built = {n for case in feasible if case.measured for n in _builds_of(case, checks)}
+        return Times(
+            runs=[self.run] if self.run else [],
+            start_s=SESSION_S + PROOF_S * len({case.environment for case in feasible}),
+            builds=sorted(needed - built),
+            build_s=BUILD_S,
+            between_s=round(self.pace.between_s(BETWEEN_S), 3),
+            at_once=round(self.pace.at_once(1.0), 3),
+        )
+
+
+#: Without an earlier run: shipped values.
+SHIPPED = Durations()
+
+
+def _builds_of(case: PlannedCase, checks: Checks) -> set[str]:
+    """The builds that a case needs, by name; its check may be none of these."""
+    programs = checks.get(case.check, CheckDefinition).builds
+    return {f"{program}-{case.environment}" for program in programs}
+
+
+def earlier_times(site: SiteAsRun, campaign: str) -> Durations:
+    """Times in the newest run of a campaign below results/ on a site of the same partition, with
+    nodes and network that agree as far as they are known; runs that are damaged are left out."""
+    for run in islice(newest_runs(), MOST_LOOKED_AT):
+        with suppress(AssayError):
+            was, plan = run.provenance().site, run.plan()
+            alike = all(of(was) == of(site) or None in (of(was), of(site)) for of in _SAME)
+            if plan.campaign == campaign and alike:
+                good = [entry for entry in run.ledger().entries if entry.status == "ok"]
+                if (clock := Clock(plan, records=good)).took:
+                    return Durations(run.run_id, clock.took, clock.pace)
+    return SHIPPED
