@@ -28,7 +28,7 @@ from plugins.contract.stages import (
 from records.errors import AssayError
 from records.forms import as_text
 from records.input_files import decoded, kind_at, read_whole, whole_lines
-from records.run.checksums import digest, read_sums
+from records.run.chain import digest, read_sums
 from records.run.run_directory import open_run
 from reports.render import html
 from reports.verdicts.acceptance.dossier import make_dossier
