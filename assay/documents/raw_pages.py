@@ -17,7 +17,7 @@ import numpy as np
 from records.errors import AssayError
 from records.files import write_whole
 from records.run.archive import RawFiles, is_member
-from records.run.belonging import checksum_of, raw_paths
+from records.run.record import checksum_of, raw_paths
 from records.run.run_directory import refuse_other
 from records.text.plain_text import plain
 from records.text.withheld import masked, secrets_of

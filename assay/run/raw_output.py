@@ -18,7 +18,7 @@ from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.input_files import opened
 from records.run.archive import ArchiveWriter, Packed, archive_name, archives, is_closed
-from records.run.belonging import CHECKSUM
+from records.run.record import CHECKSUM
 from records.run.record_lines import Ledger
 from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
 from records.site.pair_scans import ARTIFACT, FOLDER, SUFFIX

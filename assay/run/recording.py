@@ -17,9 +17,8 @@ from assay.sites.site import Site
 from checks.common.brought import checks_with
 from checks.common.session.outcome import Outcome
 from records.errors import AssayError
-from records.run.belonging import Belonging
 from records.run.provenance import EnvironmentAsRun
-from records.run.record import Neighbour, Record, as_read
+from records.run.record import Belonging, Neighbour, Record, as_read
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line
 from records.text.withheld import masked

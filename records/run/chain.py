@@ -214,15 +214,22 @@ def append_entry(path: Path, chain: Chain, entry: Any) -> None:
     folder: on disk when this returns. What a killed writer left of a line goes. Raises OSError."""
     entry.chain = chain.due
     line = msgspec.json.encode(entry)
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o644)
+    descriptor = opened_to_append(path)
     try:
-        os.ftruncate(descriptor, sum(len(line) + 1 for _, line in whole_lines(path)))
         append_whole(descriptor, line + b"\n")
     finally:
         os.close(descriptor)
     chain.follow([line], [entry.chain])
     write_seal(path.parent, chain)
+
+
+def opened_to_append(path: Path) -> int:
+    """Descriptor of a file of lines, made where there is none; what a killed writer left of a line
+    is cut off. Raises OSError."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o644)
+    os.ftruncate(descriptor, sum(len(line) + 1 for _, line in whole_lines(path)))
+    return descriptor
 
 
 def write_seal(directory: Path, chain: Chain) -> None:

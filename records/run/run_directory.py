@@ -15,13 +15,12 @@ from pathlib import Path
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing, taken, write_whole
 from records.input_files import kind_at, opened
-from records.run.belonging import Belonging
 from records.run.chain import chain_of
 from records.run.extensions import read_plan
 from records.run.interims import INTERIMS, Interim, read_interims
 from records.run.plan import Plan
 from records.run.provenance import Provenance, read_provenance
-from records.run.record import Record, read_records
+from records.run.record import Belonging, Record, read_records
 from records.run.record_lines import Ledger
 from records.site.pair_scans import FOLDER as POINTS
 from records.untrusted import FILE, refuse_replaceable
