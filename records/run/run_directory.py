@@ -16,8 +16,7 @@ from records.errors import AssayError, InfrastructureError
 from records.files import replacing, taken, write_whole
 from records.input_files import kind_at, opened
 from records.run.chain import chain_of
-from records.run.extensions import read_plan
-from records.run.interims import INTERIMS, Interim, read_interims
+from records.run.interims import INTERIMS, Interim, read_interims, read_plan
 from records.run.plan import Plan
 from records.run.provenance import Provenance, read_provenance
 from records.run.record import Belonging, Record, read_records

@@ -15,8 +15,7 @@ import numpy as np
 from records.errors import AssayError
 from records.input_files import kind_at
 from records.run.chain import Chain
-from records.run.extensions import read_plan
-from records.run.interims import INTERIMS, Interim, asked_blocks, read_interims
+from records.run.interims import INTERIMS, Interim, asked_blocks, read_interims, read_plan
 from records.run.plan import Plan, PlannedCase
 from records.run.provenance import Provenance, read_provenance
 from records.run.record import Belonging, Status, has_torn_tail
