@@ -23,13 +23,13 @@ from assay.run.launches import Launch
 from assay.terminal import own_stderr
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import last_lines
+from records.input_files import RefusedFileError
 from records.metric import Register
 from records.run.queue_state import CurrentJob, QueueState, write_current
 from records.run.record import Record
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import end_of_output, one_line, plain
 from records.text.reasons import alike
-from records.untrusted import RefusedFileError
 from reports.notation.units import count_text
 from reports.notation.values import about
 

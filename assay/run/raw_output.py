@@ -16,13 +16,12 @@ from checks.common.session.outcome import Outcome
 from records.errors import InfrastructureError
 from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
-from records.input_files import opened
+from records.input_files import RefusedFileError, opened
 from records.run.archive import ArchiveWriter, Packed, archive_name, archives, is_closed
 from records.run.record import CHECKSUM
 from records.run.record_lines import Ledger
 from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
 from records.site.pair_scans import ARTIFACT, FOLDER, SUFFIX
-from records.untrusted import RefusedFileError
 
 _PIECE_BYTES = 1 << 20
 #: The values of 200 million pairs fit.

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from records.errors import AssayError
-from records.input_files import decoded_once, line_with, read_whole
+from records.input_files import decoded, line_with, read_whole
 from records.site.limits import Nominal, nominal
 from records.site.node_facts import NodeFacts
 from records.text.plain_text import plain, plain_data
@@ -265,7 +265,7 @@ def read_provenance(path: Path) -> Provenance:
         ) from error
     try:
         decode = msgspec.json.Decoder(Provenance).decode
-        found = decoded_once(decode, content, str(path), "a provenance")
+        found = decoded(decode, content, str(path), "a provenance")
     except AssayError as error:
         raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
     if found.schema != SCHEMA:

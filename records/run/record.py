@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from records.errors import AssayError, InfrastructureError
 from records.files import append_whole
-from records.input_files import MOST_LINE_BYTES, decoded, opened, refuse_twice, whole_lines
+from records.input_files import MOST_LINE_BYTES, decoded, opened, whole_lines
 from records.metric import Metric
 from records.run.chain import Chain, chain_of, opened_to_append, write_seal
 from records.run.mpi_profile import RankProfile
@@ -168,10 +168,9 @@ def read_records(
     path: Path, fault_of: Callable[[Record], str | None] | None = None
 ) -> Iterator[Record]:
     """Yield the records of a file in order; a torn last line is left out. Raises AssayError naming
-    file and line for anything that is not a record, has a member twice, or has a fault."""
+    file and line for anything that is not a record, or has a fault."""
     for where, line in whole_lines(path):
         record = decode_line(_decoder, line, where)
-        refuse_twice(line, where, "a record")
         if fault_of and (fault := fault_of(record)):
             raise AssayError(f"{where}: {fault}")
         yield record
