@@ -90,8 +90,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     degrade.add_argument("node", help="for example n2; or a switch, as s1, with --link")
     for option, what in (("--cpu", "core time"), ("--link", "link rate")):
         degrade.add_argument(option, type=float, metavar="SHARE", help=f"share of {what} left")
-    text = "rate left to direct reads, and to writes, of the machine's disk"
-    degrade.add_argument("--disk", type=float, metavar="MB/S", help=text)
 
 
 def _add_up(commands: Any) -> None:
@@ -212,9 +210,7 @@ def _change_node(args: argparse.Namespace) -> None:
 
 
 def _degrade(args: argparse.Namespace) -> None:
-    disk = None if args.disk is None else 1e6 * args.disk
-    api.load(args.name).degrade(args.node, args.cpu, args.link, disk)
+    api.load(args.name).degrade(args.node, args.cpu, args.link)
     shares = {"cores' time": args.cpu, "link's rate": args.link}
     left = [f"{100 * v:g} % of its {k}" for k, v in shares.items() if v is not None]
-    left += [] if disk is None else [f"{args.disk:g} MB/s of the disk"]
     _say(f"cluster {args.name}: {args.node} has {' and '.join(left)} left")

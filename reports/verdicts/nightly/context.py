@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from records.history.context import NODE
-from records.history.model import Night
+from records.history.model import NODE_FACT, Night
 from reports.load.nights import told_by_nodes
 from reports.verdicts.nightly.forms import ContextPart
 
@@ -15,7 +14,7 @@ def context_changes(before: Night, after: Night) -> list[ContextPart]:
     A night of an Assay that asked no nodes says nothing of what these tell.
     """
     names = sorted(before.context.keys() | after.context.keys())
-    if not all(any(name.startswith(NODE) for name in one.context) for one in (before, after)):
+    if not all(any(name.startswith(NODE_FACT) for name in one.context) for one in (before, after)):
         names = [name for name in names if not told_by_nodes(name)]
     # Nor does a night of one that asked no library for its device.
     names = [

@@ -8,8 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from records.errors import AssayError
-from records.history.context import context_of
-from records.history.model import Night, NightValues, SeriesKey
+from records.history.model import Night, NightValues, SeriesKey, context_of
 from records.site.node_facts import kinds_of
 from records.text.plain_text import one_line
 from reports.load.loading import Run, load_run
