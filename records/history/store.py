@@ -8,6 +8,7 @@ full disk. It is open to any SQL: tables night, series, value, change.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -126,6 +127,8 @@ def upgrade(database: sqlite3.Connection) -> None:
 _SETTINGS = ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 #: What a field that is not as it was written raises.
 _DAMAGED = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, RecursionError)
+#: Error codes of SQLite that say that the file is damaged.
+_OF_THE_FILE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TEXTS = msgspec.json.Decoder(dict[str, str])
 _NAMES = msgspec.json.Decoder(tuple[str, ...])
 #: Fields of a night that are JSON text in its row, beside its context.
@@ -171,7 +174,7 @@ class Store:
 
     def _refuse_other_files(self, create: bool) -> None:
         """Raise AssayError for what is no file, and for one that is not there to be read."""
-        kind = kind_at(self.path.resolve())
+        kind = kind_at(Path(os.path.realpath(self.path)))
         if kind is None and not create:
             raise AssayError(
                 f"{self.path}: there is no history yet; begin one with: assay nightly add RUN"
@@ -184,15 +187,16 @@ class Store:
         """Turns what goes wrong while the file is read or written into one message."""
         try:
             yield
-        except (sqlite3.OperationalError, sqlite3.IntegrityError, OSError) as error:
+        except (sqlite3.DatabaseError, OSError, *_DAMAGED) as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            if code in _OF_THE_FILE and not isinstance(error, OSError):
+                raise AssayError(
+                    f"{self.path}: is damaged or no history ({error}); put back a copy, or move it"
+                    " away and add the runs again"
+                ) from error
             raise InfrastructureError(
                 f"{self.path}: could not be {what} ({error}); what it held before is safe. Make"
                 " room or wait for the other process, then do it again."
-            ) from error
-        except (sqlite3.DatabaseError, *_DAMAGED) as error:
-            raise AssayError(
-                f"{self.path}: is damaged or no history ({error}); put back a copy, or move it"
-                " away and add the runs again"
             ) from error
 
     @contextmanager
