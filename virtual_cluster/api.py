@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from records.errors import UnreachableError
-from virtual_cluster import faults, host, lifecycle, namespaces, shown, slurm
+from virtual_cluster import daemons, faults, host, lifecycle, namespaces
 from virtual_cluster.lifecycle import Additions, Progress, silent
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, folders, load_state
@@ -107,12 +107,12 @@ class Cluster(faults.Breakable):
 
         Raises AssayError for one that holds the cluster's own.
         """
-        shown.show(self._state, wanted)
+        namespaces.show(self._state, wanted)
 
     def status(self) -> dict[str, Any]:
         """Facts of the site, the nodes with Slurm's state and power, the jobs not yet ended."""
         state = self._state
-        states = slurm.node_states(state)
+        states = daemons.node_states(state)
         nodes = [
             {
                 "name": node,
@@ -123,7 +123,7 @@ class Cluster(faults.Breakable):
             }
             for node in state.spec.node_names()
         ]
-        return {**self.site_facts(), "nodes": nodes, "jobs": slurm.jobs(state)}
+        return {**self.site_facts(), "nodes": nodes, "jobs": daemons.jobs(state)}
 
     def down(self, progress: Progress = silent) -> None:
         """Take the cluster down; nothing of it is left."""

@@ -18,8 +18,7 @@ from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
 from virtual_cluster import api, lifecycle
 from virtual_cluster.api import Cluster
-from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ClusterSpec
-from virtual_cluster.switches import ONE
+from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ONE, ClusterSpec
 
 
 class NodePart(Part):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from records.waiting import KILLED_S, scaled
-from virtual_cluster import daemons, host, namespaces, network, processes, slurm
+from virtual_cluster import daemons, host, namespaces, network
 from virtual_cluster.spec import NODE_PATTERN
 from virtual_cluster.state import State, locked_state
 
@@ -40,10 +40,10 @@ class Breakable:
             require_power(state, node)
             network.set_link(state, node, up=False)
             first = state.processes[node]
-            if not processes.end(first, {first.space}):
+            if not host.end(first, {first.space}):
                 raise InfrastructureError(f"node {node}: process {first.pid} does not end")
             # As Slurm itself does after SlurmdTimeout, which honest nodes of a loaded machine need.
-            slurm.set_node(state, node, "DOWN", "Not responding", check=False)
+            daemons.set_node(state, node, "DOWN", "Not responding", check=False)
 
     def restore_node(self, node: str) -> None:
         """Start a node again with its address and cores; returns when Slurm can give it jobs."""
@@ -91,10 +91,10 @@ class Breakable:
 def start_again(state: State, node: str) -> None:
     """Start a node that has no power, as `restore_node`; the caller holds the cluster."""
     # Slurm may not have noticed yet; jobs that were on the node must not seem to go on.
-    slurm.set_node(state, node, "DOWN", "power was cut")
+    daemons.set_node(state, node, "DOWN", "power was cut")
     network.set_link(state, node, up=True)
     daemons.start_node(state, node)
-    slurm.wait_for_nodes(state, [node])
+    daemons.wait_for_nodes(state, [node])
 
 
 def _check_node(state: State, node: str) -> None:
@@ -127,7 +127,7 @@ def _slow_cores(state: State, node: str, share: float) -> None:
     cores, space = len(state.cores[node]), state.processes[node].space
     if root := _groups():
         quota, period = _QUOTA_US * cores, math.ceil(_QUOTA_US / share)
-        _cap(root / _group(state.spec.name, node), quota, period, processes.inside({space}))
+        _cap(root / _group(state.spec.name, node), quota, period, host.inside({space}))
         return
     _end_throttle(state, node)
     argv = [sys.executable, str(_THROTTLE), f"{share:g}", f"{space}"]
@@ -139,9 +139,9 @@ def _end_throttle(state: State, node: str) -> None:
     throttle = state.processes.pop(f"throttle-{node}", None)
     if throttle is None:
         return
-    processes.end(throttle)
+    host.end(throttle)
     spaces = {state.processes[node].space} if state.runs(node) else ()
-    for pid in processes.inside(spaces):
+    for pid in host.inside(spaces):
         with suppress(OSError):
             if os.sched_getscheduler(pid) != os.SCHED_IDLE:  # what keeps cores awake stays as it is
                 os.kill(pid, signal.SIGCONT)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from records.errors import AssayError, ClusterDownError, InfrastructureError
-from virtual_cluster import daemons, faults, host, namespaces, network, processes, slurm, trial
+from virtual_cluster import daemons, faults, host, namespaces, network
 from virtual_cluster import spec as plans
 from virtual_cluster.slurm_conf import cluster_files
 from virtual_cluster.spec import AUTO, ClusterSpec
@@ -38,7 +38,7 @@ def bring_up(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
 
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
     """
-    if why := trial.refusal(site=spec.of_root):
+    if why := namespaces.refusal(site=spec.of_root):
         raise InfrastructureError(f"no virtual cluster can be made here: {why}")
     host.require_programs()
     with cluster_lock(spec.name):
@@ -97,10 +97,10 @@ def revive(name: str = "default", progress: Progress = silent) -> list[str]:
 
         def resume(node: str, condition: str) -> None:
             progress(f"cluster {name}: node {node} was {condition}")
-            slurm.set_node(state, node, "RESUME")
+            daemons.set_node(state, node, "RESUME")
 
         # Slurm drains nodes when killed amid a submission, also once it runs again.
-        slurm.wait_for_nodes(state, state.spec.node_names(), resume)
+        daemons.wait_for_nodes(state, state.spec.node_names(), resume)
     return ended
 
 
@@ -157,7 +157,7 @@ def _build(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
         )
     progress(f"cluster {spec.name}: network {spec.network}, {spec.nodes} nodes")
     log = folders(spec.name).console("holder")
-    processes.start([], namespaces.holder(state), log, lambda one: state.record("holder", one))
+    host.start([], namespaces.holder(state), log, lambda one: state.record("holder", one))
     network.make_network(state)
     daemons.start_beside(state, "login", namespaces.login(state))
     progress(f"cluster {spec.name}: munged and slurmctld")
@@ -167,7 +167,7 @@ def _build(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
     progress(f"cluster {spec.name}: slurmd on {spec.nodes} nodes")
     for node in spec.node_names():
         daemons.start_node(state, node)
-    slurm.wait_for_nodes(state, spec.node_names())
+    daemons.wait_for_nodes(state, spec.node_names())
     state.phase = "up"
     state.save()
     progress(f"cluster {spec.name}: up after {time.monotonic() - begun:.1f} s")
@@ -206,7 +206,7 @@ def _sweep(name: str) -> None:
     state, root, problems = load_state(name), folders(name).root, []
     if state is not None and state.runs("holder"):
         holder, all_of_it = state.processes["holder"], state.processes.values()
-        if not processes.end(holder, {one.space for one in all_of_it if one.is_left()} - {0}):
+        if not host.end(holder, {one.space for one in all_of_it if one.is_left()} - {0}):
             problems.append(f"process {holder.pid} does not end")
     faults.remove_caps(name)
     # Folders of jobs may be nested more deeply than shutil.rmtree can follow, be large, or closed.

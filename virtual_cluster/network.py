@@ -14,9 +14,8 @@ from pathlib import Path
 from virtual_cluster import spec as plans
 from virtual_cluster.host import run
 from virtual_cluster.namespaces import enter
-from virtual_cluster.spec import LinkSpeed
+from virtual_cluster.spec import TOP, LinkSpeed, Switch
 from virtual_cluster.state import State, folders
-from virtual_cluster.switches import TOP, Switch
 
 NODE_DEVICE = "eth0"
 #: Gives the network that it runs in a name.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specification of a virtual cluster, and the plans that follow: addresses, cores, memory.
+"""The specification of a virtual cluster, and the plans that follow: switches, addresses, cores,
+memory.
 
 Pure functions: no file, process or network is touched.
 """
@@ -9,10 +10,70 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
-from itertools import cycle
+from itertools import cycle, pairwise
+from math import prod
 
 from records.errors import AssayError
-from virtual_cluster.switches import ONE, Switch, check_switches, switch_tree
+
+ONE = "1"
+TOP = "top"
+_WORDS = re.compile(r"[1-9]\d{0,2}(x[1-9]\d{0,2}){0,3}")
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A switch; `above` is the one that it hangs below, None for the top one. A switch has nodes
+    or other switches."""
+
+    name: str
+    above: str | None
+    nodes: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+
+
+def check_switches(words: str, nodes: int) -> None:
+    """Raise AssayError unless `words` is such a tree and each of its lowest switches has a node."""
+    if not _WORDS.fullmatch(words):
+        raise AssayError(
+            f"--switches {words!r}: allowed are a number of switches, as 2, or numbers from the top"
+            " down, as 2x3: two switches below the top one and three below each of those"
+        )
+    leaves = prod(_levels(words))
+    if leaves > nodes:
+        raise AssayError(
+            f"--switches {words}: {leaves} switches have nodes, but there are {nodes} nodes; give"
+            " more --nodes or fewer switches"
+        )
+
+
+def switch_tree(words: str, nodes: list[str]) -> list[Switch]:
+    """The switches from the top down; nodes are dealt to the lowest ones in order.
+
+    "1" is a single switch; "2" two below a top one; "2x3" three below each of two.
+    """
+    levels = [] if words == ONE else _levels(words)
+    names = [TOP]
+    made: list[Switch] = []
+    parents: dict[str, str | None] = {TOP: None}
+    for children in levels:
+        lower: list[str] = []
+        for name in names:
+            stem = "s" if name == TOP else f"{name}-"
+            below = tuple(f"{stem}{number}" for number in range(1, children + 1))
+            made.append(Switch(name, parents[name], below=below))
+            parents |= dict.fromkeys(below, name)
+            lower += below
+        names = lower
+    # The nodes cut into as many parts in order, as even as can be.
+    ends = [round(i * len(nodes) / len(names)) for i in range(len(names) + 1)]
+    shares = [nodes[a:b] for a, b in pairwise(ends)]
+    made += [Switch(name, parents[name], tuple(n)) for name, n in zip(names, shares, strict=True)]
+    return made
+
+
+def _levels(words: str) -> list[int]:
+    return [int(word) for word in words.split("x")]
+
 
 NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?")
 NODE_PATTERN = re.compile(r"[a-z]+[0-9]+")
@@ -55,7 +116,7 @@ class ClusterSpec:
     """The specification of a virtual cluster.
 
     `cpus_per_node` None means: the machine's cores divided among the nodes, at least one.
-    `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
+    `switches` is a tree of switches (virtual_cluster.spec), "1" a single one.
     `isolated` False lets the nodes share processes, IPC and /dev/shm, and leaves what jobs leave;
     it exists to prove that a library which then cheats through shared memory is caught.
     `awake` is how cores are kept awake while a job runs: a key of AWAKE, or AUTO, for "latency"

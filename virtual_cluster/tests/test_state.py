@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from records.errors import AssayError
-from virtual_cluster import lifecycle, processes
+from virtual_cluster import host, lifecycle
 from virtual_cluster import state as states
-from virtual_cluster.host import boot_id
-from virtual_cluster.processes import Process
+from virtual_cluster.host import Process, boot_id
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, cluster_lock, load_state, locked_state
 
@@ -91,12 +90,12 @@ def test_a_number_of_a_namespace_may_be_anothers_once_its_process_has_ended(
         asked.append(spaces)
         return True
 
-    monkeypatch.setattr(processes, "end", end)
+    monkeypatch.setattr(host, "end", end)
     state = saved()
     state.boot_id = boot_id()
     with subprocess.Popen(["sleep", "infinity"]) as child, subprocess.Popen(["true"]) as ended:
         for number, (name, pid) in enumerate((("holder", child.pid), ("n1", ended.pid)), 1):
-            ticks = processes.start_ticks(pid, "")
+            ticks = host.start_ticks(pid, "")
             assert ticks is not None
             state.record(name, Process(pid, ticks, number))
         assert state.processes["n1"].is_left()  # not reaped yet, so it has its number

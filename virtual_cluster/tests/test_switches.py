@@ -8,8 +8,7 @@ import pytest
 
 from records.errors import AssayError
 from virtual_cluster import Cluster
-from virtual_cluster.spec import ClusterSpec
-from virtual_cluster.switches import switch_tree
+from virtual_cluster.spec import ClusterSpec, switch_tree
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, made, received, run_in, send
 
 

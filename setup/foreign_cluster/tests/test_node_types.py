@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 import yaml
 
-from setup.foreign_cluster import site_setup
+from setup.foreign_cluster.tests import site_setup
 from setup.foreign_cluster.tests.person import Person
 from setup.foreign_cluster.tests.walk import NEEDS_SITE, PATIENCE_S, Walk, Wheels, walk_on
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from setup.foreign_cluster import description
+from setup.foreign_cluster.tests import description
 from setup.foreign_cluster.tests.walk import NEEDS_SITE, Walk, Wheels, walk_on
 
 pytestmark = NEEDS_SITE
