@@ -13,10 +13,18 @@ from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
 from records.site.topology import TopologyDescription
 
-CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]")
+TREE = TopologyDescription.model_validate(
+    {
+        "switches": {
+            "a": {"nodes": "n[0-1]", "switches": "b"},
+            "b": {"nodes": "n[2-3]", "switches": "c"},
+            "c": {"nodes": "n[4-7]"},
+        }
+    }
+)
 
 
-def site(topology=CUBE):
+def site(topology=TREE):
     described = SimpleNamespace(topology=topology, shared_cores={}, slurm_partition="batch")
     return SimpleNamespace(description=described)
 
@@ -37,13 +45,13 @@ def up(monkeypatch):
 
 
 def test_an_allocation_is_asked_for_with_two_nodes_of_each_number_of_hops(up):
-    assert nodes_far_apart(plan(1, 2, 3).cases, site()) == ["n0", "n1", "n3", "n7"]
+    assert nodes_far_apart(plan(1, 2, 3).cases, site()) == ["n0", "n1", "n2", "n4"]
     assert nodes_far_apart(plan(0).cases, site()) == []
     assert nodes_far_apart(plan(3).cases, site(None)) == []
     up["n0"] = "drained"
-    assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n6"]
+    assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n4"]
     up.update(dict.fromkeys(up, "drained"), n0="down*")
-    assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n6"]
+    assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n4"]
 
 
 def test_steps_that_launches_of_the_run_left_are_ended(monkeypatch):
