@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from records.axes import axis_of
-from records.units import unit_of
+from records.units import axis_of, unit_of
 
 _GREATEST_POSITION, _WORD_LENGTH = 2**63, 500
 

@@ -37,8 +37,7 @@ from checks.common.json_lines import Output
 from records.run.plan import Plan
 from records.run.provenance import Provenance, SiteAsRun
 from records.run.record import CHECKSUM
-from records.site.pair_places import sampled_pairs
-from records.site.pair_scans import ARTIFACT, FOLDER, rounds_of_all
+from records.site.pair_scans import ARTIFACT, FOLDER, rounds_of_all, sampled_pairs
 from reports.load.loading import load_run
 from reports.tests.synthetic import chained, write_run
 

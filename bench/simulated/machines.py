@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from records.site.pair_places import Indices
+from records.site.pair_scans import Indices
 from records.site.topology import SwitchDescription, Topology
 from reports.tests import synthetic
 

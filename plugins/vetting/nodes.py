@@ -25,7 +25,7 @@ from checks.common.slurm.commands import Answer
 from plugins.vetting.folder import VetFolder
 from plugins.vetting.records import WORDS, Reference, Vetting, vetting_of
 from records.errors import InfrastructureError
-from records.text.epitaphs import speaking
+from records.text.reasons import speaking
 
 #: Seconds that a job may wait for its nodes, and with it that it may take in all, at --time=2.
 _WAIT_S, _LIMIT_S = 30, 180.0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launchers' epitaphs hide nothing that a program said. Open MPI 4.1.4's and hydra 4.0.2's are as
-they were printed, LAM 7.1.4's as its help file has them, Open MPI 5's as its sources have them."""
+they were printed, Open MPI 5's as its sources have them."""
 
 import pytest
 
-from records.text.epitaphs import speaking
+from records.text.reasons import speaking
 
 EPITAPHS = {
     "srun": """srun: error: n1: task 0: Exited with exit code 1
@@ -40,11 +40,6 @@ exactly when Open MPI kills them.
 --------------------------------------------------------------------------
 [n1:29072] 1 more process has sent help message help-mpi-api.txt / mpi-abort
 [n1:29072] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages""",
-    "Open MPI 4, backtrace": """[vm:29072] *** Process received signal ***
-[vm:29072] Signal code:  (-6)
-[vm:29072] Failing at address: 0x7190
-[vm:29072] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f1b496df050]
-[vm:29072] *** End of error message ***""",
     "Open MPI 5": """--------------------------------------------------------------------------
 prterun detected that one or more processes exited with non-zero status,
 thus causing the job to be terminated. The first process to do so was:
@@ -73,38 +68,8 @@ Please see the FAQ page for debugging suggestions""",
 Abort(7) on node 0 (rank 0 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 7)
 [proxy:0:1@n2] HYD_pmcd_pmip_control_cmd_cb (pm/pmiserv/pmip_cb.c:480): assert (!closed) failed
 [mpiexec@n1] main (ui/mpich/mpiexec.c:340): process manager error waiting for completion""",
-    "hydra, backtrace": """==== backtrace (tid:  30446) ====
- 0  /lib/x86_64-linux-gnu/libucs.so.0(ucs_handle_error+0x2dc) [0x7f1234a80e9c]
-=================================""",
     "Intel MPI": """=   RANK 0 PID 1234 RUNNING AT n1
 =   KILLED BY SIGNAL: 11 (Segmentation fault)""",
-    "LAM": """-----------------------------------------------------------------------------
-One of the processes started by mpirun has exited with a nonzero exit
-code.  This typically indicates that the process finished in error.
-If your process did not finish in error, be sure to include a "return
-0" or "exit(0)" in your C code before exiting the application.
-
-PID 1234 failed on node n0 (10.0.0.1) with exit status 1.
------------------------------------------------------------------------------""",
-    "LAM, no MPI_Init": """It seems that [at least] one of the processes that was started with
-mpirun did not invoke MPI_INIT before quitting (it is possible that
-more than one process did not invoke MPI_INIT -- mpirun was only
-notified of the first one, which was on node n0).
-
-mpirun can *only* be used with MPI programs (i.e., programs that
-invoke MPI_INIT and MPI_FINALIZE).  You can use the "lamexec" program
-to run non-MPI programs over the lambooted nodes.""",
-    "lamboot": """
-LAM 7.1.4/MPI 2 C++/ROMIO - Indiana University
-
-lamboot encountered some error (see above) during the boot process,
-and will now attempt to kill all nodes that it was previously able to
-boot (if any).
-
-Please wait for LAM to finish; if you interrupt this process, you may
-have LAM daemons still running on remote nodes.
-lamboot did NOT complete successfully""",
-    "PVM": "[t40002] BEGIN\n[t40002] EOF\n[1:t40003] EOF",
 }
 #: What no epitaph is: a cause that a launcher knows, and words of programs that look like one.
 CAUSES = (
@@ -115,7 +80,6 @@ CAUSES = (
     "slurmstepd: error: execve(): ./absent: No such file or directory",
     "Abort(1090703) on node 0 (rank 0 in comm 0): Fatal error in PMPI_Init: Other MPI error",
     "[vm:29072] Signal: Segmentation fault (11)",
-    "libpvm [t40001]: pvm_mytid(): Can't contact local daemon",
     "mpirun was unable to launch the specified application as it could not find an executable:",
     "Exit code of the solver: diverged",
     "Processes: 12",
@@ -134,7 +98,6 @@ def test_no_epitaph_is_the_reason_where_anything_else_was_said(launcher, cause):
     [
         ("srun", "srun: error: n[1-2]: tasks 0-1,3: Killed"),
         ("hydra", "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)"),
-        ("LAM", "PID 1234 failed on node n0 (10.0.0.1) with exit status 1."),
     ],
 )
 def test_without_anything_else_an_epitaph_tells_how_it_ended(launcher, told):

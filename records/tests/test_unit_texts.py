@@ -3,8 +3,7 @@
 
 import pytest
 
-from records.unit_texts import better_of, si_of
-from records.units import UNITS
+from records.units import UNITS, better_of, si_of
 from reports.notation.values import about
 
 

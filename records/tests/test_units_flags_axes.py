@@ -3,9 +3,8 @@
 
 import math
 
-from records.axes import along_curve, axis_of, beside_curve
 from records.flags import MEANINGS, OVERSUBSCRIBED, meaning
-from records.units import unit_of
+from records.units import along_curve, axis_of, beside_curve, unit_of
 
 
 def test_nothing_is_implausible_in_an_unknown_unit():
