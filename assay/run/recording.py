@@ -17,7 +17,6 @@ from assay.sites.site import Site
 from checks.common.brought import checks_with
 from checks.common.session.outcome import Outcome
 from records.errors import AssayError
-from records.run.provenance import EnvironmentAsRun
 from records.run.record import Belonging, Neighbour, Record, as_read
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line
@@ -37,11 +36,6 @@ class RecordMaker:
         self._run_id, self._site, plan = run.run_id, site.name, run.plan()
         self._metrics, self._checks = plan.register.metrics, checks_with(plan.brought)
         self._belonging = Belonging(plan, run.run_id)
-        told = ("prepare", "variables", "launcher_options", "launcher_command")
-        self._secrets = {
-            name: EnvironmentAsRun(**{word: getattr(one, word) for word in told}).secrets()
-            for name, one in site.description.environments.items()
-        }
         topology = site.description.topology
         leaves = topology.topology().leaves if topology else {}
         self._switch_of = {node: switch for switch, nodes in leaves.items() for node in nodes}
@@ -72,7 +66,7 @@ class RecordMaker:
             run_id=self._run_id,
             site=self._site,
             **dict(zip((*_OF_LAUNCH, *_OF_OUTCOME), (*known, *same), strict=True)),
-            reason=self.told(launch.environment, outcome.reason),
+            reason=_told(outcome.reason),
             # A run begun before a metric was defined goes on without it.
             metrics=[
                 metric
@@ -87,12 +81,6 @@ class RecordMaker:
             submitted_at=outcome.submitted_at or UNSET,
         )
 
-    def told(self, environment: str, reason: str | None) -> str | None:
-        """A reason that a session gave in one line, without secrets."""
-        if not reason:
-            return None
-        return masked(one_line(reason), self._secrets.get(environment, ()))[:_REASON_LENGTH]
-
     def fault(self, launch: Launch, record: Record) -> str | None:
         """Fault of a launch's record, which names the record's member; None: there is none."""
         try:
@@ -103,3 +91,8 @@ class RecordMaker:
         if record.status == "ok" and len({*record.nodes}) != launch.nodes:
             return f"`nodes` are {', '.join(record.nodes):.200}; the launch has {launch.nodes}"
         return None
+
+
+def _told(reason: str | None) -> str | None:
+    """A reason that a session gave in one line, without secrets."""
+    return masked(one_line(reason))[:_REASON_LENGTH] if reason else None
