@@ -16,7 +16,7 @@ import msgspec
 
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
-from virtual_cluster import api, lifecycle
+from virtual_cluster import api
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ONE, ClusterSpec
 
@@ -101,9 +101,8 @@ def _add_up(commands: Any) -> None:
     up.add_argument(
         "--switches",
         default=ONE,
-        metavar="TREE",
-        help="switches that have nodes, below a top one, as 2; or a tree from the top down, as 2x2"
-        " (default: 1, a single switch)",
+        metavar="N",
+        help="switches that have nodes, below a top one (default: 1, a single switch)",
     )
     up.add_argument(
         "--awake",
@@ -154,13 +153,13 @@ def _up(args: argparse.Namespace) -> None:
 
 
 def _down(args: argparse.Namespace) -> None:
-    found = lifecycle.down(args.name, _say)
+    found = api.down(args.name, _say)
     said = "down, nothing is left" if found else "there is nothing to take down"
     _say(f"cluster {args.name}: {said}")
 
 
 def _revive(args: argparse.Namespace) -> None:
-    ended = lifecycle.revive(args.name, _say)
+    ended = api.revive(args.name, _say)
     said = f"{', '.join(ended)} started again" if ended else "nothing of it had ended"
     _say(f"cluster {args.name}: {said}")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from records.waiting import KILLED_S, scaled
-from virtual_cluster import daemons, host, namespaces, network
+from virtual_cluster import daemons, host, namespaces
 from virtual_cluster.spec import NODE_PATTERN
 from virtual_cluster.state import State, locked_state
 
@@ -38,7 +38,7 @@ class Breakable:
         """Cut the power of a node: its processes are killed at once, its link is down."""
         with locked_state(self.name) as state:
             require_power(state, node)
-            network.set_link(state, node, up=False)
+            namespaces.set_link(state, node, up=False)
             first = state.processes[node]
             if not host.end(first, {first.space}):
                 raise InfrastructureError(f"node {node}: process {first.pid} does not end")
@@ -74,7 +74,7 @@ class Breakable:
                         " take a share of; bring the cluster up with"
                         " --network gigabit or fast-ethernet"
                     )
-                network.shape_links(state, [node], link_share)
+                namespaces.shape_links(state, [node], link_share)
             if cpu_share is not None:
                 _slow_cores(state, node, cpu_share)
 
@@ -83,7 +83,7 @@ class Breakable:
         with locked_state(self.name) as state:
             if not _is_switch(state, node):
                 _check_node(state, node)
-            network.shape_links(state, [node])
+            namespaces.shape_links(state, [node])
             _end_throttle(state, node)
             remove_caps(self.name, node)
 
@@ -92,7 +92,7 @@ def start_again(state: State, node: str) -> None:
     """Start a node that has no power, as `restore_node`; the caller holds the cluster."""
     # Slurm may not have noticed yet; jobs that were on the node must not seem to go on.
     daemons.set_node(state, node, "DOWN", "power was cut")
-    network.set_link(state, node, up=True)
+    namespaces.set_link(state, node, up=True)
     daemons.start_node(state, node)
     daemons.wait_for_nodes(state, [node])
 

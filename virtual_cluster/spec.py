@@ -11,13 +11,11 @@ import re
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from itertools import cycle, pairwise
-from math import prod
 
 from records.errors import AssayError
 
 ONE = "1"
 TOP = "top"
-_WORDS = re.compile(r"[1-9]\d{0,2}(x[1-9]\d{0,2}){0,3}")
 
 
 @dataclass(frozen=True)
@@ -32,47 +30,27 @@ class Switch:
 
 
 def check_switches(words: str, nodes: int) -> None:
-    """Raise AssayError unless `words` is such a tree and each of its lowest switches has a node."""
-    if not _WORDS.fullmatch(words):
+    """Raise AssayError unless `words` is a number of switches that each have a node."""
+    if not re.fullmatch(r"[1-9]\d{0,2}", words):
+        raise AssayError(f"--switches {words!r}: allowed are numbers of switches, as 2")
+    if int(words) > nodes:
         raise AssayError(
-            f"--switches {words!r}: allowed are a number of switches, as 2, or numbers from the top"
-            " down, as 2x3: two switches below the top one and three below each of those"
-        )
-    leaves = prod(_levels(words))
-    if leaves > nodes:
-        raise AssayError(
-            f"--switches {words}: {leaves} switches have nodes, but there are {nodes} nodes; give"
-            " more --nodes or fewer switches"
+            f"--switches {words}: there are {nodes} nodes; give more --nodes or fewer switches"
         )
 
 
 def switch_tree(words: str, nodes: list[str]) -> list[Switch]:
-    """The switches from the top down; nodes are dealt to the lowest ones in order.
-
-    "1" is a single switch; "2" two below a top one; "2x3" three below each of two.
-    """
-    levels = [] if words == ONE else _levels(words)
-    names = [TOP]
-    made: list[Switch] = []
-    parents: dict[str, str | None] = {TOP: None}
-    for children in levels:
-        lower: list[str] = []
-        for name in names:
-            stem = "s" if name == TOP else f"{name}-"
-            below = tuple(f"{stem}{number}" for number in range(1, children + 1))
-            made.append(Switch(name, parents[name], below=below))
-            parents |= dict.fromkeys(below, name)
-            lower += below
-        names = lower
-    # The nodes cut into as many parts in order, as even as can be.
-    ends = [round(i * len(nodes) / len(names)) for i in range(len(names) + 1)]
-    shares = [nodes[a:b] for a, b in pairwise(ends)]
-    made += [Switch(name, parents[name], tuple(n)) for name, n in zip(names, shares, strict=True)]
-    return made
-
-
-def _levels(words: str) -> list[int]:
-    return [int(word) for word in words.split("x")]
+    """The switches from the top down: a single one, or so many below a top one, to which nodes are
+    dealt in order, as even as can be."""
+    if words == ONE:
+        return [Switch(TOP, None, tuple(nodes))]
+    count = int(words)
+    names = [f"s{number}" for number in range(1, count + 1)]
+    ends = [round(i * len(nodes) / count) for i in range(count + 1)]
+    leaves = [
+        Switch(n, TOP, tuple(nodes[a:b])) for n, (a, b) in zip(names, pairwise(ends), strict=True)
+    ]
+    return [Switch(TOP, None, below=tuple(names)), *leaves]
 
 
 NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?")

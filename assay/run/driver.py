@@ -23,7 +23,7 @@ from assay.run.preflight import Preflight, broken_message, lately_right
 from assay.run.progress import Building, Progress, Waiting
 from assay.run.provenance import with_facts
 from assay.run.raw_output import RawArchives
-from assay.run.recording import RecordMaker
+from assay.run.recording import RecordMaker, reason_of
 from assay.run.session import Session
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
@@ -252,7 +252,7 @@ class Driver:
                     self._heed_notice(message, waiting)
                 elif launch := waiting.pop(message.launch_index, None):
                     self.waiting.over()
-                    message.reason = self._records.told(launch.environment, message.reason)
+                    message.reason = reason_of(message.reason)
                     if message.status is None:
                         fault = f"{message.reason}"
                         self.progress.say(f"{self.progress.what(launch)}: {fault}")

@@ -66,7 +66,7 @@ class RecordMaker:
             run_id=self._run_id,
             site=self._site,
             **dict(zip((*_OF_LAUNCH, *_OF_OUTCOME), (*known, *same), strict=True)),
-            reason=_told(outcome.reason),
+            reason=reason_of(outcome.reason),
             # A run begun before a metric was defined goes on without it.
             metrics=[
                 metric
@@ -93,6 +93,6 @@ class RecordMaker:
         return None
 
 
-def _told(reason: str | None) -> str | None:
+def reason_of(reason: str | None) -> str | None:
     """A reason that a session gave in one line, without secrets."""
     return masked(one_line(reason))[:_REASON_LENGTH] if reason else None

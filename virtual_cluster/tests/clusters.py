@@ -13,8 +13,7 @@ import pytest
 
 import virtual_cluster
 from virtual_cluster import host, namespaces
-from virtual_cluster.api import Cluster
-from virtual_cluster.lifecycle import state_of
+from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import state_root
 

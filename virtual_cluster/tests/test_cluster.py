@@ -17,9 +17,8 @@ import pytest
 import virtual_cluster
 from records.errors import AssayError
 from virtual_cluster import host
-from virtual_cluster.api import Cluster
+from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.command import main
-from virtual_cluster.lifecycle import state_of
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,

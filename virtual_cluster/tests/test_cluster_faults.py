@@ -13,8 +13,8 @@ import pytest
 import virtual_cluster
 from records.errors import AssayError
 from virtual_cluster import Cluster, faults, host
+from virtual_cluster.api import state_of
 from virtual_cluster.host import inside
-from virtual_cluster.lifecycle import state_of
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,

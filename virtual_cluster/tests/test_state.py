@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from records.errors import AssayError
-from virtual_cluster import host, lifecycle
+from virtual_cluster import api, host
 from virtual_cluster import state as states
 from virtual_cluster.host import Process, boot_id
 from virtual_cluster.spec import ClusterSpec
@@ -100,7 +100,7 @@ def test_a_number_of_a_namespace_may_be_anothers_once_its_process_has_ended(
             state.record(name, Process(pid, ticks, number))
         assert state.processes["n1"].is_left()  # not reaped yet, so it has its number
         ended.wait()
-        lifecycle.down("x")
+        api.down("x")
         child.kill()
     assert asked == [{1}]
     assert not root.exists()
