@@ -118,21 +118,6 @@ def test_a_node_and_a_link_between_switches_are_made_slow_and_mended(name: str) 
     wait_for(lambda: traces(name, spaces) == {})
 
 
-@pytest.mark.parametrize(
-    ("cpu", "link", "told"),
-    [
-        (None, 0.5, "--network gigabit or fast-ethernet"),
-        (None, None, "give --cpu SHARE"),
-        (1.5, None, "from 0.01 to below 1"),
-    ],
-)
-def test_what_cannot_be_made_slow_is_said(
-    pair: Cluster, cpu: float | None, link: float | None, told: str
-) -> None:
-    with pytest.raises(AssayError, match=told):
-        pair.degrade("n1", cpu, link)
-
-
 def test_nothing_survives_a_power_cut_which_is_a_failure_of_a_jobs_node(pair: Cluster) -> None:
     script = "srun sh -c 'setsid sleep 1000 & sleep 1000'"
     job = run_in(pair, "sbatch", "--parsable", "-N2", "--wrap", script).strip()

@@ -42,16 +42,6 @@ def test_a_stranger_with_a_reused_id_is_not_touched(sleeper: subprocess.Popen[by
     assert sleeper.poll() is None
 
 
-def test_a_name_with_parentheses_and_spaces_is_parsed(tmp_path: Path) -> None:
-    program = tmp_path / "a) S 1 (b"
-    program.symlink_to("/bin/sleep")
-    with subprocess.Popen([str(program), "infinity"]) as child:
-        start = host.start_ticks(child.pid)
-        child.kill()
-    assert start is not None
-    assert start > 1
-
-
 SCRIPT = """\
 . {gate}
 touch {proof}

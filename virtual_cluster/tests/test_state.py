@@ -74,12 +74,6 @@ def test_the_lock_goes_to_the_commands_of_its_holder() -> None:
         assert "x.lock" in opened
 
 
-def test_the_lock_of_a_cluster_that_is_gone_leaves_no_file(root: Path) -> None:
-    with cluster_lock("x"):
-        assert (root / "x.lock").exists()
-    assert not root.exists()
-
-
 def test_a_number_of_a_namespace_may_be_anothers_once_its_process_has_ended(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
