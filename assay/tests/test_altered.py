@@ -22,7 +22,6 @@ from checks.common.registry import CHECKS
 from checks.common.tests.judged import Launch
 from records.run.archive import ArchiveWriter, Packed, RawFiles
 from records.run.run_directory import open_run
-from records.site.limits import Launched, window
 from reports.render.pdf import find_browser
 
 #: A launch of HPL by case and block.
@@ -380,23 +379,6 @@ def test_what_is_altered_in_output_makes_a_launch_wrong(check, sample, alter, sa
     outcome = launch.outcome(alter(launch.text))
     assert said in (outcome.reason or "")
     assert outcome.status == "wrong"
-
-
-#: By check and metric, message length and ranks: the least and the greatest value within a second.
-WINDOWS = [
-    ("collectives", "collective_time", 2**20, 1, (1e-9, 1.12)),  # to nobody, at once
-    ("collectives", "collective_time", 2**20, 2, (2**20 / 2e12, 1.12)),
-    ("pvm_echo", "copy_time", 2**20, 2, (2**20 / 1.92e12 / 2, 1.12)),
-    ("streams", "window_rate", 2, 2, (1 / 1.12, 4e9)),  # a message a tick
-]
-
-
-@pytest.mark.parametrize(("check", "metric", "size", "ranks", "values"), WINDOWS)
-@pytest.mark.plugins("papers")
-def test_a_launch_can_measure_what_fits_into_it(check, metric, size, ranks, values):
-    launched = Launched(ranks=ranks, cores=ranks, seconds=1)
-    found = window(CHECKS[check].metrics_by_name[metric], {"message_bytes": size}, launched)
-    assert found == pytest.approx(values)
 
 
 #: Keys whose value is a sentence, a command, or a date of this judgement.

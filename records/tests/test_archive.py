@@ -105,10 +105,6 @@ def test_an_archive_that_is_damaged_before_its_end_is_not_cut(tmp_path: Path, cl
         ArchiveWriter(path, known, {*TEXTS})
     assert path.read_bytes() == content
     assert list(read(tmp_path)) == list(TEXTS)[:1]
-
-
-def test_an_archive_that_is_gone_is_not_begun_again(tmp_path: Path) -> None:
-    path = written(tmp_path)
     path.unlink()
     with pytest.raises(AssayError, match="which a record names"):
         ArchiveWriter(path, known, {*TEXTS})
@@ -157,6 +153,19 @@ def test_damage_is_one_message(tmp_path: Path, place: int, put: bytes) -> None:
         read(tmp_path)
 
 
+def test_links_and_names_outside_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.rename(tmp_path / "elsewhere.zip")
+    path.symlink_to(tmp_path / "elsewhere.zip")
+    with RawFiles(tmp_path) as files, pytest.raises(AssayError, match="link"):
+        files.open("raw/b1.zip/ring-1a.b1.a1.out")
+    with pytest.raises((AssayError, OSError)):
+        ArchiveWriter(path, known)
+    with RawFiles(tmp_path) as files:
+        assert files.read("raw/b2.zip/x.out") is None
+        assert files.read("raw/x.out") is None
+
+
 @pytest.mark.parametrize(
     ("says", "told"), [(1, "is damaged"), (2 * MOST_BYTES, "none that Assay writes")]
 )
@@ -172,16 +181,3 @@ def test_a_bomb_is_refused_before_it_unpacks(tmp_path: Path, says: int, told: st
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1 << 19
-
-
-def test_links_and_names_outside_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path)
-    path.rename(tmp_path / "elsewhere.zip")
-    path.symlink_to(tmp_path / "elsewhere.zip")
-    with RawFiles(tmp_path) as files, pytest.raises(AssayError, match="link"):
-        files.open("raw/b1.zip/ring-1a.b1.a1.out")
-    with pytest.raises((AssayError, OSError)):
-        ArchiveWriter(path, known)
-    with RawFiles(tmp_path) as files:
-        assert files.read("raw/b2.zip/x.out") is None
-        assert files.read("raw/x.out") is None

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hop counts by a declared topology: trees of switches, what contradicts itself, plans."""
 
-import dataclasses
 import re
 from itertools import combinations
 
@@ -144,28 +143,7 @@ def test_the_sections_that_the_readme_shows_are_sections():
     assert [one.topology().hop_counts for one in sections[1:]] == [[1, 3]]
 
 
-def test_pairs_that_the_site_does_not_have_are_skipped_with_the_counts_that_it_has():
-    facts = dataclasses.replace(SITE, topology=tree(TWO_SWITCHES))
-    skipped = [case.skipped for case in make_plan(campaign_from_text("h.yaml", HOPS), facts).cases]
-    reason = "no two nodes of site virtual are 2 hops apart; by its topology there are pairs at "
-    assert skipped == [None, None, f"{reason}1, 3", None]
-
-
 def test_a_site_without_a_topology_skips_every_hop_count_and_keeps_the_plain_echo():
     plain, *others = make_plan(campaign_from_text("h.yaml", HOPS), SITE).cases
     assert (plain.skipped, "hops" in plain.params) == (None, False)
     assert all("declares no topology" in str(case.skipped) for case in others)
-
-
-@pytest.mark.parametrize(
-    ("fixed", "said"),
-    [
-        ("{hops: 1, placement: within-node}", "hops = 1 needs placement = between-nodes"),
-        ("{hops: 1, distance: 2}", "distance = 2 and hops = 1; give one of them"),
-        ("{hops: -1}", "allowed is an integer from 0 to 4096"),
-    ],
-)
-def test_hops_that_contradict_the_placement_are_refused(fixed, said):
-    text = HOPS.replace("matrix: {hops: [0, 1, 2, 3]}\n    fixed: {sizes: [8]}", f"fixed: {fixed}")
-    with pytest.raises(AssayError, match=said):
-        make_plan(campaign_from_text("h.yaml", text), SITE)

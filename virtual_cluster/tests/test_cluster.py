@@ -3,9 +3,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import jsonschema
@@ -21,7 +23,9 @@ from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
     PATIENCE_S,
     on_nodes,
+    received,
     run_in,
+    send,
     sleepers,
     spaces_of,
     traces,
@@ -231,3 +235,40 @@ def test_the_command_line_shows_and_enters_the_cluster(
     for words, expected in ((["n3", "--", "hostname"], "n3"), (["--", "id", "-un"], "assay")):
         done = subprocess.run([*shell, *words], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected
+
+
+def test_commands_start_with_a_clean_environment_and_the_callers_time_zone(
+    shared: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SURPRISE", "1")
+    monkeypatch.setenv("TZ", "<+1345>-13:45")
+    assert run_in(shared, "date", "+%z").strip() == "+1345"
+    command = shared.user_command(["env"], env={"GIVEN": "a b"})
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=True)
+    assert "GIVEN=a b" in done.stdout.splitlines()
+    assert "SURPRISE" not in done.stdout
+
+
+def test_a_fast_ethernet_link_carries_no_more_than_fast_ethernet(shared: Cluster) -> None:
+    before, begun = received(shared, "eth0", "n1"), time.monotonic()
+    send(shared, "n2", "n1", megabytes=50)
+    came = received(shared, "eth0", "n1") - before
+    assert 0 < came / (time.monotonic() - begun) < 12.5e6
+
+
+SCRIPT = "trap 'sleep 1; echo caught; exit 3' INT; echo begun; while :; do sleep 0.1; done"
+
+
+def test_what_a_terminal_interrupts_is_the_command_alone(shared: Cluster) -> None:
+    words = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
+    with subprocess.Popen(
+        [*words, "--", "sh", "-c", SCRIPT],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as shell:
+        assert shell.stdout is not None
+        assert shell.stdout.readline() == "begun\n"
+        os.killpg(shell.pid, signal.SIGINT)
+        assert shell.stdout.read() == "caught\n"
+    assert shell.returncode == 3
