@@ -76,9 +76,6 @@ def test_a_damaged_file_is_one_message(place: Path, capsys: Capsys, words: list[
     assert not wrong, "\n".join(wrong)
 
 
-READ += [(one, file) for one in ("verify", "accept") for file in (store.CRITERIA, store.RERUNS)]
-
-
 @pytest.mark.parametrize("folder", ["report", "acceptance", "raw"])
 @pytest.mark.parametrize("kind", ["link", "file", "FIFO"])
 def test_no_folder_is_written_through(place: Path, capsys: Capsys, folder: str, kind: str) -> None:

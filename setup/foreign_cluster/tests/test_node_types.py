@@ -17,7 +17,8 @@ import pytest
 import yaml
 
 from setup.foreign_cluster.tests import site_setup
-from setup.foreign_cluster.tests.walk import NEEDS_SITE, Walk, Wheels, walk_on
+from setup.foreign_cluster.tests.person import Person
+from setup.foreign_cluster.tests.walk import NEEDS_SITE, PATIENCE_S, Walk, Wheels, walk_on
 
 pytestmark = NEEDS_SITE
 NAME, USER = "twain", "kim"
@@ -156,3 +157,32 @@ def test_what_cannot_be_granted_is_refused_before_the_run(one, resources, said, 
     assert status == 2
     assert said in told
     assert not list((one.home(USER) / "results").glob("asked/*"))
+
+
+def test_a_person_is_asked_with_guesses_and_again_after_a_wrong_answer(one):
+    one.user(USER, "rm -rf site-config/asked")
+    with Person(one.argv(USER, [ASSAY, "site", "init"]), PATIENCE_S) as person:
+        person.sees(rf"Name of the site \[{NAME}\]: ")
+        person.types("My Site")
+        person.sees("found 'My Site'.*allowed are small letters, digits and hyphens")
+        person.sees(rf"Name of the site \[{NAME}\]: ")
+        person.types("asked")
+        person.sees(r"Partitions, by kind of nodes .*\[.*work-fat.*\]: ")
+        person.types("work-fat, gpu")
+        person.sees("found gpu; allowed are .*work-thin")
+        person.types("work-fat")
+        person.sees(r"Environments \(of mpich openmpi\) \[mpich openmpi\]: ")
+        person.types("mpich")
+        person.sees(r"Work folder.*\[\$HOME/assay-work\]: ")
+        person.types("")
+        person.sees(r"work-fat: rate of a node's link in Gbit/s.*\[unknown\]: ")
+        person.types("fast")
+        person.sees("found fast; allowed .*")
+        person.types("1")
+        person.sees("written: ")
+        assert person.ends() == 0
+    site = site_of(one, "asked")
+    print(f"answers typed: {person.answers}")
+    assert set(site["partitions"]) == {"work-fat"}
+    assert set(site["environments"]) == {"mpich"}
+    assert site["partitions"]["work-fat"]["network"]["bits_per_second"] == 1e9
