@@ -16,7 +16,7 @@ from typing import Annotated
 from assay import BASE, ROOT, setup_command
 from assay.commands import output_of
 from records.forms import Form, Part, key
-from virtual_cluster import trial
+from virtual_cluster import namespaces
 
 #: Programs that every site needs where Assay is called → what has them.
 _EVERYWHERE = {
@@ -74,7 +74,7 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
             if one.found or in_every_release or output_of(["apt-cache", "madison", package]):
                 yield one
     has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
-    refusal = trial.refusal() if _path_of("unshare") else "apt-get install util-linux"
+    refusal = namespaces.refusal() if _path_of("unshare") else "apt-get install util-linux"
     archives = sorted(str(path) for path in (BASE / "build/sources").glob("hpcc[_-]*.tar.gz"))
     source, remedy = "".join(archives[:1]), setup_command("hpl-source")
     yield Requirement("HPL's source, for check hpl", bool(archives), source, remedy, needed=False)

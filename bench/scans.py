@@ -17,8 +17,7 @@ import numpy as np
 from bench.rows import Row, printed
 from bench.tests.claims.scan_files import BLOCKS, faults, judged, named, scanned
 from bench.tests.simulated.machines import LEAF, Machine
-from records.site.pair_places import sampled_pairs
-from records.site.pair_scans import rounds_of_all
+from records.site.pair_scans import rounds_of_all, sampled_pairs
 from reports.load.loading import load_run
 
 

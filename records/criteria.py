@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator
 
@@ -16,6 +16,16 @@ LEAST_LAUNCHES = 3
 THROUGHPUT = "throughput"
 
 Where = dict[str, Scalar]
+
+
+def _promise(unit: str, **limits: float) -> Any:
+    return key(
+        "Value promised; the vendor's risk is that of a machine just there. Default: assumed a"
+        " tenth better than the limit.",
+        unit,
+        None,
+        **limits,
+    )
 
 
 class Selection(Section):
@@ -52,12 +62,7 @@ class UnitCriterion(Criterion):
     at_least: float | None = key("Least value that passes.", "unit", None)
     at_most: float | None = key("Greatest value that passes.", "unit", None)
     unit: str = key("Unit of the limit: the registered SI unit of the metric.")
-    promise: float | None = key(
-        "Value promised; the vendor's risk is that of a machine just there. Default: assumed a"
-        " tenth better than the limit.",
-        "unit",
-        None,
-    )
+    promise: float | None = _promise("unit")
 
 
 class LimitCriterion(UnitCriterion):
@@ -87,12 +92,7 @@ class RatioCriterion(Criterion):
     reference: Selection = key("The value it is divided by; must select one case and point.")
     at_least: float | None = key("Least ratio that passes.", "1", None, gt=0)
     at_most: float | None = key("Greatest ratio that passes.", "1", None, gt=0)
-    promise: float | None = key(
-        "Value promised; the vendor's risk is that of a machine just there. Default: assumed a"
-        " tenth better than the limit.",
-        "1",
-        None,
-    )
+    promise: float | None = _promise("1")
 
 
 class SpreadCriterion(Criterion):
@@ -133,14 +133,7 @@ class EfficiencyCriterion(Criterion):
     )
     reference: Selection | None = key("Per-node rate of the measured peak.", default=None)
     at_least: float = key("Least efficiency that passes.", "1", gt=0, le=1)
-    promise: float | None = key(
-        "Value promised; the vendor's risk is that of a machine just there. Default: assumed a"
-        " tenth better than the limit.",
-        "1",
-        None,
-        gt=0,
-        le=1,
-    )
+    promise: float | None = _promise("1", gt=0, le=1)
     required: bool = key(
         "True if it stays open where the site declares no nominal rate; else it is left out there,"
         " and named.",

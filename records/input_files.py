@@ -7,13 +7,11 @@ traceback; every fault is an AssayError that names file and line.
 
 from __future__ import annotations
 
-import json
+import errno
 import os
 import re
 import stat
-from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +19,54 @@ from typing import TypeVar
 import msgspec
 
 from records.errors import AssayError
-from records.untrusted import KINDS, RefusedFileError, open_regular
+
+#: Open flags: without waiting for a FIFO's writer or for the holder of a lease.
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+#: What is no regular file.
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_REASONS = {
+    errno.ELOOP: "is a link",
+    errno.ENXIO: "is a socket",
+    errno.ENOTDIR: "is behind a file",
+}
+
+
+class RefusedFileError(Exception):
+    """A file that is not read. The message continues its name: "is a link"."""
+
+
+def open_regular(folder: Path, name: str) -> BufferedReader:
+    """The regular file `name` below `folder`, open for reading. Raises RefusedFileError for
+    anything else, FileNotFoundError when there is nothing."""
+    *above, last = name.split("/")
+    if {"", ".", ".."} & {*above, last}:
+        raise RefusedFileError("is no name below the folder")
+    try:
+        for part in above:
+            folder /= part
+            if folder.is_symlink():
+                raise RefusedFileError("is behind a link")
+        descriptor = os.open(folder / last, FILE)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, f"cannot be opened ({error.strerror})")
+        raise RefusedFileError(reason) from error
+    except ValueError as error:
+        raise RefusedFileError("has a name that no file can have") from error
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise RefusedFileError(f"is {KINDS[stat.S_IFMT(mode)]}")
+    return os.fdopen(descriptor, "rb")
+
 
 #: Bytes of a file that is read as a whole, and of a line.
 MOST_BYTES = 1 << 30
@@ -63,11 +108,9 @@ def opened_below(folder: Path, name: str) -> BufferedReader:
 def read_whole(path: Path) -> bytes:
     """The content of a regular file. Raises AssayError as `opened` does, and for a huge one."""
     with opened(path) as file:
-        large = os.fstat(file.fileno()).st_size > MOST_BYTES
-        content = b"" if large else file.read(MOST_BYTES + 1)
-    if large or len(content) > MOST_BYTES:
-        raise AssayError(f"{path}: is larger than {MOST_BYTES} bytes; it is damaged")
-    return content
+        if os.fstat(file.fileno()).st_size > MOST_BYTES:
+            raise AssayError(f"{path}: is larger than {MOST_BYTES} bytes; it is damaged")
+        return file.read()
 
 
 def whole_lines(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -83,22 +126,20 @@ def line_batches(
 ) -> Iterator[tuple[int, bytes, list[bytes]]]:
     """An open file in pieces of whole lines: the number of its first line, here `first`, the piece,
     and its lines without their newlines. What follows the last newline is left out. Raises
-    AssayError for a line without an end, and for lines that end in CR only."""
+    AssayError for a line without an end."""
     while piece := file.read(_BATCH_BYTES):
         if not piece.endswith(_NEWLINE):
             rest = file.readline(MOST_LINE_BYTES + 1)
             if len(rest) > MOST_LINE_BYTES:
-                where = f"{path}:{first + piece.count(_NEWLINE)}"
                 raise AssayError(
-                    f"{where}: a line of more than {MOST_LINE_BYTES} bytes; it is damaged"
+                    f"{path}:{first + piece.count(_NEWLINE)}: a line of more than"
+                    f" {MOST_LINE_BYTES} bytes; it is damaged"
                 )
             piece += rest
         *lines, torn = piece.split(_NEWLINE)
         if lines:
             yield first, piece[: len(piece) - len(torn)], lines
         first += len(lines)
-        if b"\r" in torn:
-            raise AssayError(f"{path}:{first}: lines end in CR; allowed are lines that end in LF")
 
 
 def decoded(decode: Callable[[bytes], _T], content: bytes, where: str, what: str) -> _T:
@@ -110,30 +151,6 @@ def decoded(decode: Callable[[bytes], _T], content: bytes, where: str, what: str
         place = where if re.search(r":\d+$", where) else f"{where}:{_line_of(content, error)}"
         fault = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise AssayError(f"{place}: not {what}: {fault}") from error
-
-
-def decoded_once(decode: Callable[[bytes], _T], content: bytes, where: str, what: str) -> _T:
-    """As `decoded`; a member that an object has twice is a fault, too: readers would differ."""
-    found = decoded(decode, content, where, what)
-    refuse_twice(content, where, what)
-    return found
-
-
-def refuse_twice(content: bytes, where: str, what: str) -> None:
-    """Raise AssayError for JSON with a member twice in one object; our own encoder's is quick."""
-
-    def once(members: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(members)
-        if len(found) < len(members):
-            name = next(name for name, count in Counter(n for n, _ in members).items() if count > 1)
-            raise ValueError(f"the member {name!r} appears twice in one object")
-        return found
-
-    def again(content: bytes) -> bytes:
-        return msgspec.json.encode(msgspec.json.decode(content))
-
-    if decoded(again, content, where, what) != content.rstrip(b"\n"):
-        decoded(partial(json.loads, object_pairs_hook=once), content, where, what)
 
 
 def line_with(content: bytes, *members: str) -> int:
@@ -150,9 +167,5 @@ def _line_of(content: bytes, error: Exception) -> int:
     """The line of a fault that a decoder found: by its offset, or by the member that it names."""
     if offset := re.search(r"\(byte (\d+)\)", str(error)):
         return content.count(b"\n", 0, int(offset[1])) + 1
-    if "truncated" in str(error):
-        return content.count(b"\n") + 1
-    if isinstance(error, UnicodeDecodeError):
-        return content.count(b"\n", 0, error.start) + 1
     named = re.search(r"`\$((?:\.\w+)+)", str(error))
     return line_with(content, *named[1].lstrip(".").split(".")) if named else 1

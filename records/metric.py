@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from records.axes import axis_of
-from records.units import unit_of
+from records.units import axis_of, unit_of
 
 _GREATEST_POSITION, _WORD_LENGTH = 2**63, 500
 
@@ -78,10 +77,6 @@ class CheckDescription(msgspec.Struct, frozen=True, omit_defaults=True):
     beside: tuple[str, ...] = ()
 
 
-#: What a plan of earlier times calls a metric without a title, and what it is called.
-_OLD_TITLE = "half round trip", "one-way time"
-
-
 @dataclass(frozen=True)
 class Register:
     """Metrics and checks by name, each defined once; the order is that of tables."""
@@ -122,7 +117,7 @@ class Register:
     def metric_title(self, name: str) -> str:
         """Readable name of a metric."""
         known = self.metrics.get(name)
-        return (known.title if known else "") or name.replace("_", " ").replace(*_OLD_TITLE)
+        return (known.title if known else "") or name.replace("_", " ")
 
     def check_title(self, name: str) -> str:
         """Readable name of a check."""

@@ -4,15 +4,226 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from records.errors import UnreachableError
-from virtual_cluster import faults, host, lifecycle, namespaces, shown, slurm
-from virtual_cluster.lifecycle import Additions, Progress, silent
-from virtual_cluster.spec import ClusterSpec
-from virtual_cluster.state import State, folders, load_state
+from records.errors import AssayError, ClusterDownError, InfrastructureError, UnreachableError
+from virtual_cluster import daemons, faults, host, namespaces
+from virtual_cluster import spec as plans
+from virtual_cluster.slurm_conf import cluster_files
+from virtual_cluster.spec import AUTO, ClusterSpec
+from virtual_cluster.state import State, cluster_lock, folders, load_state, locked_state
+
+Progress = Callable[[str], None]
+
+
+def silent(_: str) -> None:
+    """Print no progress."""
+
+
+class Additions:
+    """Files and daemons that a cluster has besides: none, unless setup/foreign_cluster makes it."""
+
+    def prepare(self, state: State) -> None:
+        """Write further files, before there is any process."""
+
+    def start_daemons(self, state: State) -> None:
+        """Start what slurmctld needs."""
+
+
+def up(spec: ClusterSpec, progress: Progress = silent, site: Additions | None = None) -> Cluster:
+    """Bring a cluster up; returns when every node takes jobs. On any failure what was made is taken
+    down.
+
+    Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
+    """
+    if why := namespaces.refusal(site=spec.of_root):
+        raise InfrastructureError(f"no virtual cluster can be made here: {why}")
+    host.require_programs()
+    with cluster_lock(spec.name):
+        state = load_state(spec.name)
+        ended = dead_parts(state) if state is not None else []
+        if state and state.phase == "up" and state.runs("holder") and "slurmctld" not in ended:
+            found = f"cluster {spec.name} ({state.spec.nodes} nodes, {state.spec.network}) is up"
+            if ended:
+                raise InfrastructureError(f"{found}, but {remedy(state, ended)}")
+            raise AssayError(
+                f"{found} already; use it, take it down with `assay cluster down --name"
+                f" {spec.name}`, or choose another --name"
+            )
+        if folders(spec.name).root.exists():
+            why = f" ({describe_ended(ended)})" if ended else ""
+            progress(f"cluster {spec.name}: remains of one that was killed are removed first{why}")
+            _sweep(spec.name)
+        try:
+            return Cluster(_build(spec, progress, site or Additions()))
+        except BaseException:
+            progress(f"cluster {spec.name}: failed, taking down what was made")
+            with suppress(InfrastructureError):
+                _sweep(spec.name)
+            raise
+
+
+def down(name: str = "default", progress: Progress = silent) -> bool:
+    """Take down a cluster, alive or not, or what is left of it; return whether there was any.
+
+    Raises InfrastructureError that lists what could not be removed.
+    """
+    root = folders(name).root
+    with cluster_lock(name):
+        found = root.exists()
+        if found:
+            progress(f"cluster {name}: ending its processes, removing folder {root}")
+            _sweep(name)
+    return found
+
+
+def revive(name: str = "default", progress: Progress = silent) -> list[str]:
+    """Start again what has ended of a cluster that was up; return what that was when all nodes take
+    jobs."""
+    state_of(name)  # refuses a cluster that never was up, or is dead
+    with locked_state(name) as state:
+        ended = dead_parts(state)
+        if "munged" in ended:
+            progress(f"cluster {name}: munged")
+            daemons.start_munge(state)
+        if "slurmctld" in ended:
+            progress(f"cluster {name}: slurmctld")
+            daemons.start_controller(state)
+        for node in (part for part in ended if part in state.spec.node_names()):
+            progress(f"cluster {name}: node {node}")
+            faults.start_again(state, node)
+
+        def resume(node: str, condition: str) -> None:
+            progress(f"cluster {name}: node {node} was {condition}")
+            daemons.set_node(state, node, "RESUME")
+
+        # Slurm drains nodes when killed amid a submission, also once it runs again.
+        daemons.wait_for_nodes(state, state.spec.node_names(), resume)
+    return ended
+
+
+def state_of(name: str) -> State:
+    """The state of a cluster that was brought up since the machine was started; ClusterDownError
+    with the remedy for another one."""
+    state = load_state(name)
+    option = "" if name == "default" else f" --name {name}"
+    if state is None or state.phase != "up":
+        raise ClusterDownError(
+            f"there is no cluster {name}; bring it up with `assay cluster up{option}`"
+        )
+    if not state.runs("holder"):
+        raise ClusterDownError(
+            f"cluster {name} is dead (all of it has ended, or the machine was started anew); "
+            f"`assay cluster up{option}` removes its remains and brings up a new one"
+        )
+    return state
+
+
+def dead_parts(state: State) -> list[str]:
+    """Parts that do not run: munged, slurmctld, nodes by name."""
+    parts = ["munged", "slurmctld", *state.spec.node_names()]
+    return [part for part in parts if not state.runs(part)]
+
+
+def describe_ended(parts: list[str]) -> str:
+    """Text of what has ended."""
+    daemons_ended = [part for part in parts if part in ("munged", "slurmctld")]
+    nodes = [part for part in parts if part not in daemons_ended]
+    words = [f"its {part} has ended" for part in daemons_ended]
+    if nodes:
+        words.append(f"node {', '.join(nodes)} has no power (its first process has ended)")
+    return " and ".join(words)
+
+
+def remedy(state: State, ended: list[str]) -> str:
+    """Say what has ended of a cluster, and the commands that restore it."""
+    name = state.spec.name
+    return (
+        f"{describe_ended(ended)}; start it again with `assay cluster revive --name {name}`, or"
+        f" take all of it down with `assay cluster down --name {name}`"
+    )
+
+
+def _build(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
+    begun = time.monotonic()
+    state = state_planned(spec)
+    _write_files(state)
+    site.prepare(state)
+    if os.geteuid() == 0:
+        progress(
+            f"cluster {spec.name}: you are root: programs in it can do what root can do to files"
+        )
+    progress(f"cluster {spec.name}: network {spec.network}, {spec.nodes} nodes")
+    log = folders(spec.name).console("holder")
+    host.start([], namespaces.holder(state), log, lambda one: state.record("holder", one))
+    namespaces.make_network(state)
+    daemons.start_beside(state, "login", namespaces.login(state))
+    progress(f"cluster {spec.name}: munged and slurmctld")
+    daemons.start_munge(state)
+    site.start_daemons(state)
+    daemons.start_controller(state)
+    progress(f"cluster {spec.name}: slurmd on {spec.nodes} nodes")
+    for node in spec.node_names():
+        daemons.start_node(state, node)
+    daemons.wait_for_nodes(state, spec.node_names())
+    state.phase = "up"
+    state.save()
+    progress(f"cluster {spec.name}: up after {time.monotonic() - begun:.1f} s")
+    return state
+
+
+def state_planned(spec: ClusterSpec) -> State:
+    """Addresses, cores and memory of a cluster on this machine, of which nothing is made."""
+    usable = host.usable_cores()
+    auto = "latency" if os.access("/dev/cpu_dma_latency", os.W_OK) else "spinner"
+    return State(
+        spec=replace(spec, awake=auto if spec.awake == AUTO else spec.awake),
+        phase="starting",
+        boot_id=host.boot_id(),
+        addresses=plans.address_plan(spec.node_names()),
+        cores=plans.core_plan(spec.core_counts(len(usable)), usable),
+        memory_bytes_per_node=plans.memory_per_node(host.total_memory_bytes(), spec.nodes),
+    )
+
+
+def _write_files(state: State) -> None:
+    """Make the folders of a cluster and the files its hosts read."""
+    where = folders(state.spec.name)
+    where.make(state.spec.node_names())
+    state.save()
+    for name, text in cluster_files(state).items():
+        path = where.root / name
+        path.write_text(text)
+        path.chmod(0o755 if path.parent == where.programs else 0o644)
+    (where.programs / "assay-spinner").symlink_to("/bin/sh")
+
+
+def _sweep(name: str) -> None:
+    """Remove all of a cluster, however complete. Raises InfrastructureError that lists what could
+    not be removed."""
+    state, root, problems = load_state(name), folders(name).root, []
+    if state is not None and state.runs("holder"):
+        holder, all_of_it = state.processes["holder"], state.processes.values()
+        if not host.end(holder, {one.space for one in all_of_it if one.is_left()} - {0}):
+            problems.append(f"process {holder.pid} does not end")
+    faults.remove_caps(name)
+    # Folders of jobs may be nested more deeply than shutil.rmtree can follow, be large, or closed.
+    for words in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+        if root.exists():
+            host.run([*words, "--", str(root)], check=False, limited=False)
+    if root.exists():
+        problems.append(f"folder {root}")
+    if problems:
+        raise InfrastructureError(
+            f"cluster {name}: not everything could be removed: {'; '.join(problems)}. "
+            f"Fix that and run `assay cluster down --name {name}` again"
+        )
+
 
 #: The words before a command that is killed when the thread which started it ends.
 _ENDS_WITH_CALLER = ["setpriv", "--pdeathsig=KILL", "--"]
@@ -107,12 +318,12 @@ class Cluster(faults.Breakable):
 
         Raises AssayError for one that holds the cluster's own.
         """
-        shown.show(self._state, wanted)
+        namespaces.show(self._state, wanted)
 
     def status(self) -> dict[str, Any]:
         """Facts of the site, the nodes with Slurm's state and power, the jobs not yet ended."""
         state = self._state
-        states = slurm.node_states(state)
+        states = daemons.node_states(state)
         nodes = [
             {
                 "name": node,
@@ -123,19 +334,11 @@ class Cluster(faults.Breakable):
             }
             for node in state.spec.node_names()
         ]
-        return {**self.site_facts(), "nodes": nodes, "jobs": slurm.jobs(state)}
+        return {**self.site_facts(), "nodes": nodes, "jobs": daemons.jobs(state)}
 
     def down(self, progress: Progress = silent) -> None:
         """Take the cluster down; nothing of it is left."""
-        lifecycle.down(self.name, progress)
-
-
-def up(spec: ClusterSpec, progress: Progress = silent, site: Additions | None = None) -> Cluster:
-    """Bring a cluster up; returns when every node takes jobs.
-
-    Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
-    """
-    return Cluster(lifecycle.bring_up(spec, progress, site or Additions()))
+        down(self.name, progress)
 
 
 def load(name: str = "default") -> Cluster:
@@ -143,13 +346,13 @@ def load(name: str = "default") -> Cluster:
 
     Raises UnreachableError for one that no longer serves.
     """
-    state = lifecycle.state_of(name)
-    ended = lifecycle.dead_parts(state)
+    state = state_of(name)
+    ended = dead_parts(state)
     if {"munged", "slurmctld"} & set(ended):
-        raise UnreachableError(f"cluster {name}: {lifecycle.remedy(state, ended)}")
+        raise UnreachableError(f"cluster {name}: {remedy(state, ended)}")
     return Cluster(state)
 
 
 def planned(name: str = "default") -> Cluster:
     """The cluster that `up` would make of this name here; nothing can be asked but `site_facts`."""
-    return Cluster(lifecycle.planned(ClusterSpec(name=name)))
+    return Cluster(state_planned(ClusterSpec(name=name)))

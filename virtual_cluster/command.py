@@ -16,10 +16,9 @@ import msgspec
 
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
-from virtual_cluster import api, lifecycle
+from virtual_cluster import api
 from virtual_cluster.api import Cluster
-from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ClusterSpec
-from virtual_cluster.switches import ONE
+from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ONE, ClusterSpec
 
 
 class NodePart(Part):
@@ -90,8 +89,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     degrade.add_argument("node", help="for example n2; or a switch, as s1, with --link")
     for option, what in (("--cpu", "core time"), ("--link", "link rate")):
         degrade.add_argument(option, type=float, metavar="SHARE", help=f"share of {what} left")
-    text = "rate left to direct reads, and to writes, of the machine's disk"
-    degrade.add_argument("--disk", type=float, metavar="MB/S", help=text)
 
 
 def _add_up(commands: Any) -> None:
@@ -104,9 +101,8 @@ def _add_up(commands: Any) -> None:
     up.add_argument(
         "--switches",
         default=ONE,
-        metavar="TREE",
-        help="switches that have nodes, below a top one, as 2; or a tree from the top down, as 2x2"
-        " (default: 1, a single switch)",
+        metavar="N",
+        help="switches that have nodes, below a top one (default: 1, a single switch)",
     )
     up.add_argument(
         "--awake",
@@ -157,13 +153,13 @@ def _up(args: argparse.Namespace) -> None:
 
 
 def _down(args: argparse.Namespace) -> None:
-    found = lifecycle.down(args.name, _say)
+    found = api.down(args.name, _say)
     said = "down, nothing is left" if found else "there is nothing to take down"
     _say(f"cluster {args.name}: {said}")
 
 
 def _revive(args: argparse.Namespace) -> None:
-    ended = lifecycle.revive(args.name, _say)
+    ended = api.revive(args.name, _say)
     said = f"{', '.join(ended)} started again" if ended else "nothing of it had ended"
     _say(f"cluster {args.name}: {said}")
 
@@ -212,9 +208,7 @@ def _change_node(args: argparse.Namespace) -> None:
 
 
 def _degrade(args: argparse.Namespace) -> None:
-    disk = None if args.disk is None else 1e6 * args.disk
-    api.load(args.name).degrade(args.node, args.cpu, args.link, disk)
+    api.load(args.name).degrade(args.node, args.cpu, args.link)
     shares = {"cores' time": args.cpu, "link's rate": args.link}
     left = [f"{100 * v:g} % of its {k}" for k, v in shares.items() if v is not None]
-    left += [] if disk is None else [f"{args.disk:g} MB/s of the disk"]
     _say(f"cluster {args.name}: {args.node} has {' and '.join(left)} left")

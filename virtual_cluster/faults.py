@@ -3,8 +3,7 @@
 
 Cores are capped by the kernel's CPU quota in periods of about a millisecond, so that even short
 timings show it; where the caller may write no control group, by stopping processes (throttle.py).
-Links are capped by the token bucket filter that already shapes them; the disk by the kernel's
-throttling of block devices, which holds what bypasses the page cache (O_DIRECT).
+Links are capped by the token bucket filter that already shapes them.
 """
 
 from __future__ import annotations
@@ -13,22 +12,20 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from records.waiting import KILLED_S, scaled
-from virtual_cluster import daemons, host, namespaces, network, processes, slurm
+from virtual_cluster import daemons, host, namespaces
 from virtual_cluster.spec import NODE_PATTERN
-from virtual_cluster.state import State, folders, locked_state
+from virtual_cluster.state import State, locked_state
 
-_THROTTLE = Path(__file__).resolve().with_name("throttle.py")
-_CGROUPS = Path("/sys/fs/cgroup")
+#: Folders of control groups with the CPU quota: of version 1, of version 2.
+_GROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 #: The least quota that the kernel accepts.
 _QUOTA_US = 1000
-#: Controllers of control groups, with the folder of each where it has a hierarchy of its own (v1).
-_CONTROLLERS = {"cpu": "cpu", "io": "blkio"}
+_THROTTLE = Path(__file__).resolve().with_name("throttle.py")
 
 
 class Breakable:
@@ -41,12 +38,12 @@ class Breakable:
         """Cut the power of a node: its processes are killed at once, its link is down."""
         with locked_state(self.name) as state:
             require_power(state, node)
-            network.set_link(state, node, up=False)
+            namespaces.set_link(state, node, up=False)
             first = state.processes[node]
-            if not processes.end(first, {first.space}):
+            if not host.end(first, {first.space}):
                 raise InfrastructureError(f"node {node}: process {first.pid} does not end")
             # As Slurm itself does after SlurmdTimeout, which honest nodes of a loaded machine need.
-            slurm.set_node(state, node, "DOWN", "Not responding", check=False)
+            daemons.set_node(state, node, "DOWN", "Not responding", check=False)
 
     def restore_node(self, node: str) -> None:
         """Start a node again with its address and cores; returns when Slurm can give it jobs."""
@@ -59,25 +56,17 @@ class Breakable:
             start_again(state, node)
 
     def degrade(
-        self,
-        node: str,
-        cpu_share: float | None = None,
-        link_share: float | None = None,
-        disk_bytes_per_s: float | None = None,
+        self, node: str, cpu_share: float | None = None, link_share: float | None = None
     ) -> None:
-        """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate,
-        and its reads and its writes of the machine's disk that bypass caches to a rate each.
-
-        Or a switch below another one, by its name, to a share of the link's rate to the one above.
-        """
-        _refuse_unfit(cpu_share, link_share, disk_bytes_per_s)
+        """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate;
+        or a switch below another one, by its name, to a share of the link's rate to the one
+        above."""
+        _refuse_unfit(cpu_share, link_share)
         with locked_state(self.name) as state:
             if not _is_switch(state, node):
                 require_power(state, node)
-            elif cpu_share is not None or disk_bytes_per_s is not None:
-                raise AssayError(
-                    f"{node} is a switch and has no cores and no disk: give --link alone"
-                )
+            elif cpu_share is not None:
+                raise AssayError(f"{node} is a switch and has no cores: give --link alone")
             if link_share is not None:
                 if state.spec.link.bits_per_s is None:
                     raise AssayError(
@@ -85,18 +74,16 @@ class Breakable:
                         " take a share of; bring the cluster up with"
                         " --network gigabit or fast-ethernet"
                     )
-                network.shape_links(state, [node], link_share)
+                namespaces.shape_links(state, [node], link_share)
             if cpu_share is not None:
                 _slow_cores(state, node, cpu_share)
-            if disk_bytes_per_s is not None:
-                _slow_disk(state, node, round(disk_bytes_per_s))
 
     def mend(self, node: str) -> None:
-        """Restore a node's full core time, and link and disk rate, or a switch's link."""
+        """Restore a node's full core time and link rate, or a switch's link."""
         with locked_state(self.name) as state:
             if not _is_switch(state, node):
                 _check_node(state, node)
-            network.shape_links(state, [node])
+            namespaces.shape_links(state, [node])
             _end_throttle(state, node)
             remove_caps(self.name, node)
 
@@ -104,10 +91,10 @@ class Breakable:
 def start_again(state: State, node: str) -> None:
     """Start a node that has no power, as `restore_node`; the caller holds the cluster."""
     # Slurm may not have noticed yet; jobs that were on the node must not seem to go on.
-    slurm.set_node(state, node, "DOWN", "power was cut")
-    network.set_link(state, node, up=True)
+    daemons.set_node(state, node, "DOWN", "power was cut")
+    namespaces.set_link(state, node, up=True)
     daemons.start_node(state, node)
-    slurm.wait_for_nodes(state, [node])
+    daemons.wait_for_nodes(state, [node])
 
 
 def _check_node(state: State, node: str) -> None:
@@ -137,23 +124,14 @@ def _is_switch(state: State, name: str) -> bool:
 
 def _slow_cores(state: State, node: str, share: float) -> None:
     """By a control group where one can be written, else by a process that stops the node's."""
-    cores = len(state.cores[node])
-    if _root("cpu"):
-        quota, period = str(_QUOTA_US * cores), str(math.ceil(_QUOTA_US / share))
-        v1 = [("quota", "-1"), ("period", period), ("quota", quota)]
-        limits = [("cpu.max", f"{quota} {period}"), *((f"cpu.cfs_{of}_us", to) for of, to in v1)]
-        _cap(state, node, "cpu", limits)
+    cores, space = len(state.cores[node]), state.processes[node].space
+    if root := _groups():
+        quota, period = _QUOTA_US * cores, math.ceil(_QUOTA_US / share)
+        _cap(root / _group(state.spec.name, node), quota, period, host.inside({space}))
         return
     _end_throttle(state, node)
-    space = state.processes[node].space
-    argv = [sys.executable, str(_THROTTLE), f"{cores}", f"{share:g}", f"{space}"]
+    argv = [sys.executable, str(_THROTTLE), f"{share:g}", f"{space}"]
     daemons.start_beside(state, f"throttle-{node}", namespaces.administrator(argv))
-
-
-def _slow_disk(state: State, node: str, rate: int) -> None:
-    disk = _disk(folders(state.spec.name).work)
-    v1 = [(f"blkio.throttle.{way}_bps_device", f"{disk} {rate}") for way in ("read", "write")]
-    _cap(state, node, "io", [("io.max", f"{disk} rbps={rate} wbps={rate}"), *v1])
 
 
 def _end_throttle(state: State, node: str) -> None:
@@ -161,39 +139,32 @@ def _end_throttle(state: State, node: str) -> None:
     throttle = state.processes.pop(f"throttle-{node}", None)
     if throttle is None:
         return
-    processes.end(throttle)
+    host.end(throttle)
     spaces = {state.processes[node].space} if state.runs(node) else ()
-    for pid in processes.inside(spaces):
+    for pid in host.inside(spaces):
         with suppress(OSError):
             if os.sched_getscheduler(pid) != os.SCHED_IDLE:  # what keeps cores awake stays as it is
                 os.kill(pid, signal.SIGCONT)
     state.save()
 
 
-def _refuse_unfit(
-    cpu_share: float | None, link_share: float | None, disk_bytes_per_s: float | None
-) -> None:
+def _refuse_unfit(cpu_share: float | None, link_share: float | None) -> None:
     """Raise AssayError for limits that cannot be set."""
     for option, share in (("--cpu", cpu_share), ("--link", link_share)):
         if share is not None and not 0.01 <= share < 1:
             raise AssayError(
                 f"{option} {share:g}: allowed are shares from 0.01 to below 1, e.g. 0.5"
             )
-    if disk_bytes_per_s is not None and not 1e4 <= disk_bytes_per_s <= 1e12:
-        raise AssayError(
-            f"--disk {disk_bytes_per_s / 1e6:g}: allowed are 0.01 to 1000000 MB/s, e.g. 20"
-        )
-    if cpu_share is None and link_share is None and disk_bytes_per_s is None:
-        raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE, --disk MB/S or more")
+    if cpu_share is None and link_share is None:
+        raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE or both")
 
 
 def remove_caps(cluster: str, node: str = "*") -> None:
     """Remove the control groups of a node, or of all nodes."""
-    for controller in _CONTROLLERS:
-        root = _root(controller)
-        for group in root.glob(_group(cluster, node)) if root else ():
-            if NODE_PATTERN.fullmatch(group.name.removeprefix(_group(cluster, ""))):
-                _release(group)
+    root = _groups()
+    for group in root.glob(_group(cluster, node)) if root else ():
+        if NODE_PATTERN.fullmatch(group.name.removeprefix(_group(cluster, ""))):
+            _release(group)
 
 
 def _group(cluster: str, node: str) -> str:
@@ -201,48 +172,29 @@ def _group(cluster: str, node: str) -> str:
     return f"assay-{cluster}-{node}"
 
 
-def _root(controller: str) -> Path | None:
-    """The hierarchy with a controller, its own (v1) or the unified one (v2), where the caller may
-    make groups there; None without any."""
-    own = _CGROUPS / _CONTROLLERS[controller]
-    if (own / "cgroup.procs").exists():
-        return own if os.access(own, os.W_OK) else None
-    control = _CGROUPS / "cgroup.subtree_control"
-    if control.exists():
+def _groups() -> Path | None:
+    """Folder where the caller may make control groups with a CPU quota; None without any."""
+    for root in _GROUPS:
+        control = root / "cgroup.subtree_control"  # of version 2
         with suppress(OSError):
-            control.write_text(f"+{controller}")
-        if controller in control.read_text().split() and os.access(_CGROUPS, os.W_OK):
-            return _CGROUPS
+            if control.exists():
+                control.write_text("+cpu")
+        usable = "cpu" in control.read_text().split() if control.exists() else root.name == "cpu"
+        if usable and (root / "cgroup.procs").exists() and os.access(root, os.W_OK):
+            return root
     return None
 
 
-def _disk(folder: Path) -> str:
-    """The number of the whole disk that holds a folder: throttling takes no partition."""
-    number = folder.stat().st_dev
-    entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
-    disk = entry.parent if (entry / "partition").exists() else entry
-    try:
-        return (disk / "dev").read_text().strip()
-    except OSError:
-        raise InfrastructureError(f"{folder} is on no block device that can be slowed") from None
-
-
-def _cap(state: State, node: str, controller: str, limits: Sequence[tuple[str, str]]) -> None:
-    """Put the node's processes into its group of a controller, and write what limits them into
-    those of these files that the version of control groups has, in this order."""
-    root = _root(controller)
-    if root is None:
-        raise InfrastructureError(
-            f"no control group with the kernel's {controller} controller can be made below"
-            f" {_CGROUPS}; run assay as root on a machine that has it, or degrade something else"
-        )
-    group = root / _group(state.spec.name, node)
+def _cap(group: Path, quota_us: int, period_us: int, pids: list[int]) -> None:
+    """Put processes into a group, and limit it as its version of control groups does."""
     try:
         group.mkdir(exist_ok=True)
-        for file, text in limits:
-            if (group / file).exists():
-                (group / file).write_text(text)
-        _move(processes.inside({state.processes[node].space}), group)
+        if (group / "cpu.max").exists():
+            (group / "cpu.max").write_text(f"{quota_us} {period_us}")
+        else:
+            for name, value in (("quota", -1), ("period", period_us), ("quota", quota_us)):
+                (group / f"cpu.cfs_{name}_us").write_text(str(value))
+        _move(pids, group)
     except OSError as error:
         raise InfrastructureError(f"{group}: cannot be capped ({error.strerror})") from error
 

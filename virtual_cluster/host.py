@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine that carries the cluster: programs, cores, memory; commands; waiting."""
+"""The machine that carries the cluster: programs, cores, memory; commands, and processes.
+
+A process that is started is recorded before it goes on, by its id and its start time, so that an id
+that the kernel has reused is never signalled. Signals go through a pidfd that is opened before the
+identity is checked.
+"""
 
 from __future__ import annotations
 
 import os
+import select
 import shutil
+import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from records.errors import InfrastructureError
-from records.waiting import COMMAND_S, scaled
+from records.waiting import COMMAND_S, KILLED_S, scaled
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: The configuration file of Slurm, as hosts of a cluster see it.
@@ -103,3 +112,127 @@ def run(
         said = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
         raise InfrastructureError(f"{' '.join(argv)} failed: {said}")
     return done
+
+
+#: Runs a command in a session of its own while the words that entered a namespace end at once.
+_BEHIND = 'exec 3<&0; setsid "$@" <&3 3<&- &'
+#: Seconds that the end of a PID namespace takes, where nothing holds it up.
+_HELD_UP_S = 1.0
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process by id and start time (clock ticks since boot, field 22 of /proc/ID/stat), and the
+    inode of the PID namespace that it lives in."""
+
+    pid: int
+    start_ticks: int
+    space: int = 0
+
+    def alive(self) -> bool:
+        """Tell if this very process is running; a zombie is not."""
+        return start_ticks(self.pid) == self.start_ticks
+
+    def is_left(self) -> bool:
+        """Tell whether it runs or awaits reaping: after that its namespace's number is free."""
+        return start_ticks(self.pid, "") == self.start_ticks
+
+
+def start_ticks(pid: int, ended: str = "ZX") -> int | None:
+    """Start time of a process; None when there is none or its state is one of `ended`."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return int(fields[19]) if len(fields) >= 20 and fields[0] not in ended else None
+
+
+def start(
+    enter: Sequence[str], argv: Sequence[str], log: Path, record: Callable[[Process], None]
+) -> Process:
+    """Start a script that begins with gate.sh, behind the words that enter its namespaces; returns
+    when it is ready.
+
+    Its output is appended to `log`. `record` is called with its identity before it goes on. Raises
+    InfrastructureError with the end of `log` where it ends first.
+    """
+    with (
+        log.open("ab") as out,
+        subprocess.Popen(
+            [*enter, "sh", "-c", _BEHIND, "sh", *argv],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=out,
+            text=True,
+            cwd="/",
+            env=SYSTEM_ENVIRONMENT,
+            start_new_session=True,
+        ) as gate,
+    ):
+        assert gate.stdin is not None
+        assert gate.stdout is not None
+        told = gate.stdout.readline().strip()
+        pid = int(told) if told.isdecimal() else 0
+        ticks = start_ticks(pid) if pid else None
+        if ticks is None:
+            raise failure("it could not be started", log)
+        process = Process(pid, ticks, inode(f"/proc/{pid}/ns/pid"))
+        record(process)
+        with suppress(BrokenPipeError):
+            gate.stdin.write("go\n")
+            gate.stdin.close()
+        if gate.stdout.readline() != "ready\n":
+            raise failure("it ended before it was ready", log)
+    return process
+
+
+def failure(what: str, log: Path) -> InfrastructureError:
+    """Error that says what failed and how its log ends (the log may be removed afterwards)."""
+    try:
+        tail = log.read_text(errors="replace").splitlines()[-8:]
+    except OSError:
+        tail = []
+    said = "\n  ".join(tail) or "(nothing)"
+    return InfrastructureError(f"{what}; the end of {log.name}:\n  {said}")
+
+
+def inode(path: str) -> int:
+    """Number of a namespace by its file; 0 where it is gone or another's."""
+    try:
+        return Path(path).stat().st_ino
+    except OSError:
+        return 0
+
+
+def end(process: Process, spaces: Collection[int] = ()) -> bool:
+    """Kill this very process and wait for its end; return whether it has ended.
+
+    `spaces` are the PID namespaces that end with it. A namespace does not end before what has
+    died in it is reaped, also by a process outside that entered it and was stopped since. After a
+    second such processes are killed.
+    """
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(process.pid)
+        try:
+            if process.alive():
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                if not _ended(handle, _HELD_UP_S):
+                    for one in inside(spaces, "pid_for_children"):
+                        with suppress(OSError):
+                            os.kill(one, signal.SIGKILL)
+                return _ended(handle, scaled(KILLED_S))
+        finally:
+            os.close(handle)
+    return True
+
+
+def _ended(handle: int, seconds: float) -> bool:
+    return bool(select.select([handle], [], [], seconds)[0])
+
+
+def inside(spaces: Collection[int], kind: str = "pid") -> list[int]:
+    """Ids of the processes in these PID namespaces, but not in those below; of the kind
+    `pid_for_children`, of processes whose children live there, also from outside."""
+    pids = (entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [int(pid) for pid in pids if inode(f"/proc/{pid}/ns/{kind}") in spaces]

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from virtual_cluster import host
-from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.spec import ONE, ClusterSpec
 from virtual_cluster.state import State, folders
-from virtual_cluster.switches import ONE
 
 #: Text of cgroup.conf: a plugin that needs no control group to be mounted or writable.
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\n"

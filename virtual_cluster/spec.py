@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specification of a virtual cluster, and the plans that follow: addresses, cores, memory.
+"""The specification of a virtual cluster, and the plans that follow: switches, addresses, cores,
+memory.
 
 Pure functions: no file, process or network is touched.
 """
@@ -9,10 +10,48 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
-from itertools import cycle
+from itertools import cycle, pairwise
 
 from records.errors import AssayError
-from virtual_cluster.switches import ONE, Switch, check_switches, switch_tree
+
+ONE = "1"
+TOP = "top"
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A switch; `above` is the one that it hangs below, None for the top one. A switch has nodes
+    or other switches."""
+
+    name: str
+    above: str | None
+    nodes: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+
+
+def check_switches(words: str, nodes: int) -> None:
+    """Raise AssayError unless `words` is a number of switches that each have a node."""
+    if not re.fullmatch(r"[1-9]\d{0,2}", words):
+        raise AssayError(f"--switches {words!r}: allowed are numbers of switches, as 2")
+    if int(words) > nodes:
+        raise AssayError(
+            f"--switches {words}: there are {nodes} nodes; give more --nodes or fewer switches"
+        )
+
+
+def switch_tree(words: str, nodes: list[str]) -> list[Switch]:
+    """The switches from the top down: a single one, or so many below a top one, to which nodes are
+    dealt in order, as even as can be."""
+    if words == ONE:
+        return [Switch(TOP, None, tuple(nodes))]
+    count = int(words)
+    names = [f"s{number}" for number in range(1, count + 1)]
+    ends = [round(i * len(nodes) / count) for i in range(count + 1)]
+    leaves = [
+        Switch(n, TOP, tuple(nodes[a:b])) for n, (a, b) in zip(names, pairwise(ends), strict=True)
+    ]
+    return [Switch(TOP, None, below=tuple(names)), *leaves]
+
 
 NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?")
 NODE_PATTERN = re.compile(r"[a-z]+[0-9]+")
@@ -55,7 +94,7 @@ class ClusterSpec:
     """The specification of a virtual cluster.
 
     `cpus_per_node` None means: the machine's cores divided among the nodes, at least one.
-    `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
+    `switches` is a tree of switches (virtual_cluster.spec), "1" a single one.
     `isolated` False lets the nodes share processes, IPC and /dev/shm, and leaves what jobs leave;
     it exists to prove that a library which then cheats through shared memory is caught.
     `awake` is how cores are kept awake while a job runs: a key of AWAKE, or AUTO, for "latency"

@@ -16,8 +16,7 @@ import msgspec
 
 from records import waiting
 from records.errors import AssayError
-from virtual_cluster.host import boot_id, tries
-from virtual_cluster.processes import Process
+from virtual_cluster.host import Process, boot_id, tries
 from virtual_cluster.spec import ClusterSpec
 
 
@@ -87,7 +86,7 @@ class State:
     memory_bytes_per_node: int = 0
     processes: dict[str, Process] = field(default_factory=dict)
     #: By path: where a folder of the machine is bound for all hosts, "" for at that path, and its
-    #: identity (shown.py).
+    #: identity (namespaces.show).
     shown: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def runs(self, name: str) -> bool:

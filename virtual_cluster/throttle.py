@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leaves the processes of a node a share of its cores' time, without control groups.
 
-`throttle.py CORES SHARE SPACE`, in the PID namespace that holds the node, with its /proc: SPACE is
-the inode of the node's PID namespace. A budget grows with time; once the node's processes have used
-it up by the kernel's account, they are stopped until it is paid off. Slurm's own are spared, or it
-would lose the node. The program ends with the node.
+`throttle.py SHARE SPACE`, in the PID namespace that holds the node, with its /proc: SPACE is the
+inode of the node's PID namespace. The node's processes are stopped and let go on in turn, in
+periods of some milliseconds. Slurm's own are spared, or it would lose the node. The program ends
+with the node.
 """
 
 from __future__ import annotations
@@ -18,51 +18,36 @@ from contextlib import suppress
 from pathlib import Path
 
 _SPARED = ("slurmd", "slurmstepd", "srun")
-#: Seconds between two looks at the budget at least, and at which processes there are.
-_LOOK_S, _SCAN_S = 0.001, 0.02
-#: The most that is saved up, in seconds of the allowed time: what is measured may take a few ms.
-_SAVED_S = 0.002
+#: Seconds in which processes go on and are stopped once, at least; and between two looks at which
+#: there are.
+_PERIOD_S, _SCAN_S = 0.004, 0.02
+#: The least time for which a process is stopped or goes on.
+_LEAST_S = 0.001
 
 
 class Throttled:
-    """The threads of a node's processes, with the core time of each, in seconds."""
+    """The processes of a node that are stopped, and those that are not."""
 
     def __init__(self, space: int) -> None:
         self._space = space
-        self._used: dict[Path, float] = {}
-        #: Those that are held to the share, and those that live elsewhere.
-        self.pids: set[int] = set()
+        self._pids: set[int] = set()
         self._others: set[int] = set()
 
     def scan(self) -> bool:
         """Find the processes; whether the node has any, also those that are spared."""
-        found = {int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()}
-        self.pids &= found
-        self._others &= found
-        for pid in found - self.pids - self._others:
+        every = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+        self._pids &= every
+        self._others &= every
+        for pid in every - self._pids - self._others:
             if not self._is_mine(pid):
                 self._others.add(pid)
             elif not _is_spared(pid):  # what Slurm starts is Slurm's at first
-                self.pids.add(pid)
-        used, tasks = self._used, list[Path]()
-        for pid in self.pids:
-            with suppress(OSError):
-                tasks += Path(f"/proc/{pid}/task").iterdir()
-        self._used = {task: used[task] if task in used else _seconds(task) for task in tasks}
-        return found > self._others
-
-    def used(self) -> float:
-        """Core time since the last call."""
-        total = 0.0
-        for task, before in self._used.items():
-            now = _seconds(task) or before
-            total += now - before
-            self._used[task] = now
-        return total
+                self._pids.add(pid)
+        return every > self._others
 
     def signal(self, number: int) -> None:
         """Send a signal to all processes but the spared ones."""
-        for pid in self.pids:
+        for pid in self._pids:
             with suppress(OSError):
                 os.kill(pid, number)
 
@@ -98,34 +83,19 @@ def _place(pid: int) -> tuple[bool, int]:
     return is_first, int(parent[1]) if parent else 0
 
 
-def _seconds(task: Path) -> float:
-    try:
-        return int((task / "schedstat").read_bytes().split()[0]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0.0
-
-
-def throttle(cores: int, share: float, space: int) -> None:
+def throttle(share: float, space: int) -> None:
     """Hold the node to a share of its cores' time until it has no process left."""
-    node, allowed = Throttled(space), cores * share
-    budget, at, scanned, stopped = 0.0, time.monotonic(), 0.0, False
+    node, scanned = Throttled(space), 0.0
+    period_s = max(_PERIOD_S, _LEAST_S / min(share, 1 - share))
     while True:
-        now = time.monotonic()
-        if now - scanned > _SCAN_S:
+        if time.monotonic() - scanned > _SCAN_S:
             if not node.scan():
                 return
-            if stopped:
-                node.signal(signal.SIGSTOP)
-            scanned = now
-        budget = min(budget + allowed * (now - at) - node.used(), allowed * _SAVED_S)
-        at = now
-        if (budget < 0) != stopped:
-            stopped = not stopped
-            node.signal(signal.SIGSTOP if stopped else signal.SIGCONT)
-        # Until it is used up at the soonest, or paid off.
-        turn_s = -budget / allowed if stopped else budget / (cores - allowed)
-        time.sleep(max(_LOOK_S, min(_SCAN_S, turn_s)))
+            scanned = time.monotonic()
+        for number, part in ((signal.SIGSTOP, 1 - share), (signal.SIGCONT, share)):
+            node.signal(number)
+            time.sleep(part * period_s)
 
 
 if __name__ == "__main__":
-    throttle(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
+    throttle(float(sys.argv[1]), int(sys.argv[2]))

@@ -30,7 +30,7 @@ from checks.common.brought import checks_with
 from records.errors import AssayError
 from records.forms import as_text
 from records.input_files import kind_at, opened
-from records.run.checksums import sign
+from records.run.chain import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.slides import write_pictures

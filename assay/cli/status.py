@@ -16,8 +16,8 @@ from assay.run.status import run_status
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
 from records.run.archive import RawFiles
-from records.run.belonging import Belonging, checksum_of
 from records.run.chain import Chain
+from records.run.record import Belonging, checksum_of
 from records.run.record_lines import Line, artifacts_of, batches
 from records.run.run_directory import RAW_SUFFIX, RunDirectory
 from records.text.plain_text import plain

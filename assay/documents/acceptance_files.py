@@ -12,7 +12,7 @@ from assay.documents.raw_pages import write_raw_pages
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.input_files import decoded, kind_at, read_whole
-from records.run.checksums import SIGNATURE, digest, sums_text
+from records.run.chain import SIGNATURE, digest, sums_text
 from records.run.rerun import rerun_campaign
 from records.run.run_directory import refuse_other
 from records.text.plain_text import plain

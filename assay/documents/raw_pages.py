@@ -17,10 +17,10 @@ import numpy as np
 from records.errors import AssayError
 from records.files import write_whole
 from records.run.archive import RawFiles, is_member
-from records.run.belonging import checksum_of, raw_paths
+from records.run.record import checksum_of, raw_paths
 from records.run.run_directory import refuse_other
 from records.text.plain_text import plain
-from records.text.withheld import masked, secrets_of
+from records.text.withheld import masked
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.render.html import fill_in
@@ -80,11 +80,10 @@ def _members(files: RawFiles, launch: Launch) -> list[Shown]:
     found, artifacts = [], launch.artifacts or {}
     paths = {kind: path for kind, path in raw_paths(artifacts).items() if is_member(path)}
     read = {kind: _read(files, path) for kind, path in paths.items()}
-    secrets = secrets_of(read.get(SCRIPT, ""))
     for kind, path in paths.items():
         whole, cut = read[kind], max(0, len(read[kind]) - 2 * _SEARCHED)
         ends = (whole[:_SEARCHED], whole[-_SEARCHED:]) if cut else (whole,)
-        text = "".join(masked(part, secrets) for part in ends).encode()
+        text = "".join(masked(part) for part in ends).encode()
         head, tail = len(text), len(text)
         if len(text) > HEAD + TAIL:
             head, tail = _begin(text, HEAD), _begin(text, len(text) - TAIL)

@@ -15,13 +15,11 @@ from typing import Literal
 from records.errors import AssayError
 from records.input_files import kind_at
 from records.run.archive import RawFiles
-from records.run.belonging import Belonging, raw_paths
 from records.run.chain import SEAL, chain_of
-from records.run.extensions import read_plan
-from records.run.interims import INTERIMS, asked_blocks, read_interims
+from records.run.interims import INTERIMS, asked_blocks, read_interims, read_plan
 from records.run.plan import Plan
 from records.run.provenance import read_provenance
-from records.run.record import Record, has_torn_tail, read_records
+from records.run.record import Belonging, Record, has_torn_tail, raw_paths, read_records
 from reports.load.raw_state import file_fault
 
 #: At most so many faults of one kind are listed.

@@ -20,7 +20,7 @@ from assay.documents.run_checks import Check, Reread, clipped, run_checks
 from records.criteria import Criteria
 from records.errors import AssayError
 from records.input_files import decoded, kind_at, read_whole
-from records.run.checksums import SIGNATURE, digest, read_sums, signer
+from records.run.chain import SIGNATURE, digest, read_sums, signer
 from reports.render import html
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
 from reports.verdicts.acceptance.forms import as_of

@@ -12,7 +12,7 @@ from assay.sites.login import login_environment
 from checks.common.session.preparation import NO_MODULE, preparation
 from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
-from records.text.natural import natural
+from records.text.plain_text import natural
 
 #: Lmod, and Environment Modules 3 to 5, on a module that excludes one that is loaded.
 _CONFLICT = re.compile(

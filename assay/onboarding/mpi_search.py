@@ -19,7 +19,7 @@ from assay.onboarding import modules as module_system
 from assay.onboarding.modules import Loaded, load, newest_first, unversioned
 from assay.sites.login import login_environment, modules_of_caller
 from assay.terminal import Say, said_meanwhile
-from records.text.natural import natural
+from records.text.plain_text import natural
 from reports.notation.labels import shortened
 
 #: Names of modules that hold an MPI, at any place of a name such as compilers/openmpi/4.1.

@@ -15,8 +15,8 @@ from assay.sites.site import Site
 from checks.common.evidence.marked_lines import marked_lines, whole_object
 from checks.common.evidence.ranks import Claim, Evidence, contradictions, read_evidence
 from records.site.node_facts import NodeFacts
-from records.text.epitaphs import speaking
 from records.text.plain_text import one_line
+from records.text.reasons import speaking
 
 _STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
 #: Open MPI's warnings of several lines.

@@ -21,7 +21,7 @@ from assay.run.partition import OwnJob
 from assay.run.preflight import Preflight, broken_message, lately_right
 from assay.run.progress import Progress, Waiting
 from assay.run.provenance import with_facts
-from assay.run.recording import RawArchives, RecordMaker
+from assay.run.recording import RawArchives, RecordMaker, reason_of
 from assay.run.session import Session
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
@@ -253,7 +253,7 @@ class Driver:
     def _take_in(self, launch: Launch, message: Outcome, writer: RecordWriter) -> str | None:
         """Record a launch that has ended; gives the fault that kept it from being run, if any."""
         self.waiting.over()
-        message.reason = self._records.told(launch.environment, message.reason)
+        message.reason = reason_of(message.reason)
         if message.status is not None:
             self._record(launch, message, writer)
             return None

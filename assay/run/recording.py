@@ -27,17 +27,14 @@ from checks.common.session.outcome import Outcome
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
-from records.input_files import opened
+from records.input_files import RefusedFileError, opened
 from records.run.archive import ArchiveWriter, Packed, archive_name, archives, is_closed
-from records.run.belonging import CHECKSUM, Belonging
-from records.run.provenance import EnvironmentAsRun
-from records.run.record import Neighbour, Record, as_read
+from records.run.record import CHECKSUM, Belonging, Neighbour, Record, as_read
 from records.run.record_lines import Ledger
 from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
 from records.site.pair_scans import ARTIFACT, FOLDER, SUFFIX
 from records.text.plain_text import one_line
 from records.text.withheld import masked
-from records.untrusted import RefusedFileError
 
 #: Characters of a reason; programs are quoted with a few hundred.
 _REASON_LENGTH = 4000
@@ -60,11 +57,6 @@ class RecordMaker:
         self._run_id, self._site, plan = run.run_id, site.name, run.plan()
         self._metrics, self._checks = plan.register.metrics, checks_with(plan.brought)
         self._belonging = Belonging(plan, run.run_id)
-        keys = ("prepare", "variables", "launcher_options", "launcher_command")
-        self._secrets = {
-            name: EnvironmentAsRun(**{key: getattr(environment, key) for key in keys}).secrets()
-            for name, environment in site.description.environments.items()
-        }
         topology = site.description.topology
         leaves = topology.topology().leaves if topology else {}
         self._switch_of = {node: switch for switch, nodes in leaves.items() for node in nodes}
@@ -95,7 +87,7 @@ class RecordMaker:
             run_id=self._run_id,
             site=self._site,
             **dict(zip((*_OF_LAUNCH, *_OF_OUTCOME), (*known, *same), strict=True)),
-            reason=self.told(launch.environment, outcome.reason),
+            reason=reason_of(outcome.reason),
             # A run begun before a metric was defined goes on without it.
             metrics=[
                 metric
@@ -109,12 +101,6 @@ class RecordMaker:
             programs=dict(programs) or UNSET,
             submitted_at=outcome.submitted_at or UNSET,
         )
-
-    def told(self, environment: str, reason: str | None) -> str | None:
-        """A reason that a session gave in one line, without secrets."""
-        if not reason:
-            return None
-        return masked(one_line(reason), self._secrets.get(environment, ()))[:_REASON_LENGTH]
 
     def fault(self, launch: Launch, record: Record) -> str | None:
         """Fault of a launch's record, which names the record's member; None: there is none."""
@@ -254,3 +240,8 @@ def _range(source: BufferedReader, at: int, end: int) -> Iterator[bytes]:
     while at < end and (piece := source.read(min(_PIECE_BYTES, end - at))):
         yield piece
         at += len(piece)
+
+
+def reason_of(reason: str | None) -> str | None:
+    """A reason that a session gave in one line, without secrets."""
+    return masked(one_line(reason))[:_REASON_LENGTH] if reason else None

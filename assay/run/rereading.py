@@ -28,10 +28,9 @@ from checks.common.session.outcome import Outcome, iso_time
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.metric import Metric
 from records.run.archive import RawFiles
-from records.run.belonging import raw_paths
 from records.run.plan import Plan, PlannedCase
 from records.run.provenance import EnvironmentAsRun, Provenance
-from records.run.record import Record
+from records.run.record import Record, raw_paths
 from records.site.pair_scans import ARTIFACT
 
 #: The token of a launch; launches of before have two secrets in its place.

@@ -17,8 +17,15 @@ from assay.run.status import run_status
 from assay.schema.model import Blocks
 from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
-from records.run.extensions import add_extension, in_turn
-from records.run.interims import Ended, Interim, asked_blocks, has_ended, write_interims
+from records.run.interims import (
+    Ended,
+    Interim,
+    add_extension,
+    asked_blocks,
+    has_ended,
+    in_turn,
+    write_interims,
+)
 from records.run.plan import MOST_BLOCKS, Extension, Plan
 from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RunDirectory, open_run

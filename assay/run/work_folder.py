@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from assay.sites.site import Site
 from records.errors import InfrastructureError
-from records.untrusted import RefusedFileError, open_regular, refuse_replaceable
+from records.input_files import RefusedFileError, open_regular
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -42,7 +42,6 @@ class WorkFolder:
         try:
             if not self._is_made:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                refuse_replaceable(self.path)
                 _put_away(self.path)
                 for folder in (self.path, self.control, self.programs):
                     folder.mkdir(mode=0o700)

@@ -24,8 +24,7 @@ from records.errors import AssayError
 from records.input_files import read_whole
 from records.metric import MetricDefinition
 from records.run.brought import BroughtFile, Caught, CommandLine
-from records.unit_texts import KNOWN, better_of, si_of
-from records.units import UNITS
+from records.units import KNOWN, UNITS, better_of, si_of
 
 #: Bytes of all files of an entry; they are kept in plan.json.
 MOST_BYTES = 4_000_000

@@ -15,7 +15,7 @@ from checks.common.resources import CpusPerTask, Resources
 from checks.common.switches import Switches
 from records.run.brought import Choice
 from records.sections import Name, Section, key
-from records.unit_texts import KNOWN
+from records.units import KNOWN
 
 SCHEMA = 1
 MAX_SEED = 2**63 - 1

@@ -10,8 +10,8 @@ from typing import Any
 from zipfile import ZipFile
 
 from records.run.archive import ArchiveWriter, Packed
-from records.run.belonging import CHECKSUM
 from records.run.chain import SEAL, Chain, chain_of, write_seal
+from records.run.record import CHECKSUM
 
 Record = dict[str, Any]
 

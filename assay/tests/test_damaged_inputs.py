@@ -76,32 +76,6 @@ def test_a_damaged_file_is_one_message(place: Path, capsys: Capsys, words: list[
     assert not wrong, "\n".join(wrong)
 
 
-#: A command, and a file of a document that it reads.
-READ = [("verify", one) for one in (store.MACHINE, store.DOCUMENT, store.SUMS)]
-READ += [(one, file) for one in ("verify", "accept") for file in (store.CRITERIA, store.RERUNS)]
-
-
-@pytest.mark.full(sample=3)
-@pytest.mark.parametrize(("command", "file"), READ)
-def test_a_damaged_document_is_told(place: Path, capsys: Capsys, command: str, file: str) -> None:
-    assert main(["accept", "run", "--criteria", "file.yaml"]) in (0, 1, 3)
-    shutil.copytree("run", "judged")
-    wrong = []
-    for name, change in OF_JSON.items():
-        os.chdir(place)
-        shutil.rmtree("run")
-        shutil.copytree("judged", "run")
-        change(place / "run" / "acceptance" / file)
-        os.chdir(place)
-        status, told = told_by([command, "run"], capsys)
-        if (file, name) == (store.RERUNS, "list"):  # no re-run at all
-            continue
-        said = status == 2 and all(file in line for line in told) and told
-        if status != 1 and not said:
-            wrong.append(f"{name}: {status} {told}"[:300])
-    assert not wrong, "\n".join(wrong)
-
-
 @pytest.mark.parametrize("folder", ["report", "acceptance", "raw"])
 @pytest.mark.parametrize("kind", ["link", "file", "FIFO"])
 def test_no_folder_is_written_through(place: Path, capsys: Capsys, folder: str, kind: str) -> None:
@@ -122,16 +96,6 @@ def test_no_folder_is_written_through(place: Path, capsys: Capsys, folder: str, 
     if kind == "link" and folder != "raw":
         assert f"run/{folder} is a link, and nothing is written through links" in told[0]
     assert list(elsewhere.iterdir()) == []
-
-
-def test_a_link_in_the_place_of_a_file_of_a_report_is_replaced(place: Path) -> None:
-    page, elsewhere = place / "run" / "report" / "report.md", place / "elsewhere"
-    elsewhere.write_text("text")
-    page.parent.mkdir()
-    page.symlink_to(elsewhere)
-    assert main(["report", "run", "--format", "md"]) == 0
-    assert not page.is_symlink()
-    assert elsewhere.read_text() == "text"
 
 
 @pytest.mark.parametrize("name", ["raw/x.out", "raw/node-545ea538.b1.a1.out", "new.txt"])

@@ -107,12 +107,6 @@ def content(text: bytes) -> Damage:
     return spoiled(lambda _: text)
 
 
-def twice(name: str) -> Damage:
-    """A member of a JSON file given a second time, first with another value."""
-    key = b'"%s"' % name.encode()
-    return spoiled(lambda text: text.replace(key, key + b": 9," + key, 1))
-
-
 def put(text: str | bytes, keys: Sequence[str | int], value: Any) -> str:
     """The text of an object of JSON in which a member is set to a value."""
     whole = at = json.loads(text)
@@ -152,9 +146,6 @@ def damages() -> Iterator[tuple[str, str, Damage]]:
     for file in ("plan.json", "provenance.json"):
         yield f"{file} is truncated", file, of(file, spoiled(lambda text: text[: len(text) // 2]))
         yield f"{file} is missing", file, of(file, Path.unlink)
-    given = [("plan.json", name) for name in ("seed", "ranks", "nodes")]
-    for file, name in (*given, ("provenance.json", "schema")):
-        yield f"{file} has {name} twice", f"{file}:1", of(file, twice(name))
     yield from plans()
     yield from provenances()
     yield from records()

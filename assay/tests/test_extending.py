@@ -19,8 +19,7 @@ from assay.run.status import run_status
 from assay.screens.screen import Screen
 from assay.screens.status import MOST_OPEN, show_status
 from records.errors import AssayError
-from records.run.extensions import in_turn
-from records.run.interims import Interim
+from records.run.interims import Interim, in_turn
 from records.run.run_directory import RunDirectory
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
@@ -110,10 +109,9 @@ def test_an_unfinished_run_is_finished_first_and_a_judged_one_run_again(tmp_path
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('"after":3', '"after":4', "an extension after block 4 of 3"),
-        ('"interims":[5]', '"interims":[3]', "must ascend"),
+        ('"after":3', '"after":4', "blocks .5. added after block 4 of 3"),
+        ('"interims":[5]', '"interims":[3]', "blocks .3. added after block 3 of 3"),
         ('"going":{"mpich"', '"going":{"other"', "only environments and checks of the plan"),
-        ('"extended_at":"2', '"extended_at":"x2', "allowed: a time"),
     ],
 )
 def test_a_damaged_extension_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:

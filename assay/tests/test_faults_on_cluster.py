@@ -31,7 +31,7 @@ from assay.tests.test_run_on_cluster import (
 )
 from assay.tests.test_run_on_cluster import pytestmark as needs_cluster
 from checks.common.tests.test_folders import write_check
-from virtual_cluster.slurm import ask
+from virtual_cluster.daemons import ask
 from virtual_cluster.tests.clusters import processes_of, run_in
 
 pytestmark = [*needs_cluster, pytest.mark.usefixtures("cluster")]

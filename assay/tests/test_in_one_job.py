@@ -29,7 +29,7 @@ from assay.tests.test_run_on_cluster import (
     wait_for,
     wait_for_records,
 )
-from virtual_cluster.slurm import ask
+from virtual_cluster.daemons import ask
 from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import run_in as slurm
 

@@ -23,8 +23,7 @@ from assay.tests.test_run_on_cluster import campaign, own_name, planned_keys
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.errors import AssayError
 from records.run.archive import RawFiles
-from records.run.belonging import checksum_of
-from records.run.record import CASE_ID, latest_attempts
+from records.run.record import CASE_ID, checksum_of, latest_attempts
 from records.run.run_directory import RunDirectory
 from virtual_cluster import Cluster, ClusterSpec, down, revive, up
 from virtual_cluster.host import run as run_command

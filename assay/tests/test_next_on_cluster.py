@@ -31,7 +31,7 @@ from assay.tests.test_run_on_cluster import (
 )
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.history.store import Store
-from records.run.extensions import read_plan
+from records.run.interims import read_plan
 from reports.load.loading import load_run
 from reports.verdicts.nightly.check import read_night
 from setup.tests.needs import NEEDS_HPL

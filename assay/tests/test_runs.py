@@ -14,7 +14,7 @@ from assay.schema import campaign_names
 from assay.sites.site import Site
 from assay.tests.published_forms import published
 from records.errors import AssayError
-from records.run.extensions import read_plan
+from records.run.interims import read_plan
 from records.run.plan import Plan
 from records.run.run_directory import open_run
 from reports.notation.labels import case_names

@@ -19,7 +19,7 @@ from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import stored_run
 from records.run.archive import RawFiles
 from records.run.run_directory import RunDirectory
-from records.text.withheld import WITHHELD, masked, secrets_of
+from records.text.withheld import WITHHELD, masked
 from virtual_cluster.tests.clusters import REASON, made
 
 #: What sites, people and programs write, each with one secret in the place of {}.
@@ -143,7 +143,6 @@ OTHERS = [
 )
 def test_what_is_no_secret_stays(line):
     assert masked(line) == line
-    assert not secrets_of(line)
 
 
 @pytest.mark.parametrize("line", [*IN_SCRIPT, *OTHERS])
@@ -153,15 +152,13 @@ def test_a_secret_is_withheld_and_what_is_withheld_stays_so(line):
     assert secret not in shown
     assert WITHHELD in shown
     assert masked(shown) == shown
-    value = next(text for text in (OF_VARIABLES["DB_PASSWORD"], secret) if text in line)
-    assert line in OTHERS or secret not in masked(f"it printed {value}!", secrets_of(line))
 
 
 @pytest.mark.full
 def test_a_stored_run_is_reported_without_its_secrets(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run = stored_run("nightly", tmp_path / "stored")
-    said = " | ".join([OF_VARIABLES["DB_PASSWORD"], *PLANTED[:1], *PLANTED[2:]])
+    said = " | ".join([*OF_LINES, *SHAPED])
 
     def planted(name: str, content: bytes) -> bytes:
         if name.endswith(".sh"):
@@ -232,9 +229,9 @@ def cluster():
 def test_a_real_run_is_reported_without_its_secrets(cluster, tmp_path, monkeypatch, capsys):
     (tmp_path / "sites" / "here").mkdir(parents=True)
     quiet = [f": {line}" for line in OF_LINES if not line.startswith(("export", "login", "echo"))]
-    broken = f"echo 'no licence from {SECRETS[0]} {SHAPED[2]}' >&2; exit 9"
+    broken = f"echo 'no licence, token={SECRETS[0]} {SHAPED[2]}' >&2; exit 9"
     broken = f"case $SLURM_JOB_NAME in rfm_L*) {broken};; esac"  # the probe ends well
-    quiet += ["export lic_pw={0}; echo was $lic_pw {0} >&2; echo {0}".format(SECRETS[14])]
+    quiet += ["export lic_pw={0}; echo was lic_pw=$lic_pw >&2; echo lic_pw={0}".format(SECRETS[14])]
     text = SITE.format(
         cluster=cluster.name,
         variables=json.dumps(OF_VARIABLES),

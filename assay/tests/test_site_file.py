@@ -293,7 +293,7 @@ FAULTS = {
         ("{lam: [lam, lam-tcp]}", "{a: [lam], b: [lam]}", "lam is served more than once; keep one"),
         ("views:", "settings: {m: {}}\n  views:", 'spack.settings.m: found "m" (text); allowed'),
         ("  lam-lamd:", "  lam-spack:", "name of its build, lam-spack, is taken by an environment"),
-        ("spack:", "topology: {torus: [2, 2], nodes: n1}\nspack:", "28: topology: a torus of 2"),
+        ("spack:", "topology: {switches: {a: {switches: b}}}\nspack:", "28: topology: switch a n"),
         ("[lam, lam-tcp]", "&a [lam]", "the anchor &a is not allowed; write it out"),
     ],
     TWO: [

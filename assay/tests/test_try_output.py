@@ -18,7 +18,7 @@ from checks.common.command import CommandDefinition
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 from records.run.rerun import rerun_campaign
-from records.unit_texts import KNOWN
+from records.units import KNOWN
 
 Capture = pytest.CaptureFixture[str]
 CAMPAIGN = r"""

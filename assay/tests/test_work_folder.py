@@ -11,9 +11,9 @@ import pytest
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
-from records.errors import AssayError, InfrastructureError
+from records.errors import InfrastructureError
+from records.input_files import RefusedFileError
 from records.run.run_directory import RunDirectory
-from records.untrusted import RefusedFileError
 
 INSIDE = ["control", "session"]
 
@@ -93,13 +93,6 @@ def test_a_leftover_that_is_nested_beyond_all_limits_is_removed(work):
     os.chdir(before)
     work.fresh_session()
     assert names(work.path) == INSIDE
-
-
-def test_a_folder_that_everybody_can_rename_in_is_refused(work, shared):
-    shared.chmod(0o777)
-    with pytest.raises(AssayError, match=f"everybody may rename what is in {shared}"):
-        work.fresh_session()
-    assert names(shared) == []
 
 
 def test_a_work_folder_that_vanished_says_so(work):

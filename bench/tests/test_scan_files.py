@@ -13,7 +13,7 @@ from bench.tests.judging import CriterionEvidence, gather
 from bench.tests.judging import judge_acceptance as judge
 from bench.tests.simulated.machines import Machine
 from records.errors import AssayError
-from records.site.pair_places import sampled_pairs
+from records.site.pair_scans import sampled_pairs
 from reports.analysis.run import analyse
 from reports.checks.alltoall_pairs import matrices, slow_pairs_table
 from reports.load.loading import load_run

@@ -186,7 +186,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         """
         import numpy as np  # slow: numpy
 
-        from records.site.pair_places import sampled_pairs  # slow: numpy
+        from records.site.pair_scans import sampled_pairs  # slow: numpy
 
         if not params.only:
             return sampled_pairs(len(names), params.rounds, params.seed)
@@ -200,7 +200,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         """The places of the pairs that are measured among all of the nodes, ascending."""
         import numpy as np  # slow: numpy
 
-        from records.site.pair_places import positions_of  # slow: numpy
+        from records.site.pair_scans import positions_of  # slow: numpy
 
         count = len(names)
         if not params.only and not params.rounds:
@@ -237,7 +237,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         """The rounds that were measured, and that the payload was checked."""
         rounds = params.most_rounds
         if params.only:
-            from records.site.pair_places import rounds_of_pairs  # slow: numpy
+            from records.site.pair_scans import rounds_of_pairs  # slow: numpy
 
             names = list(dict.fromkeys(hosts))
             met = rounds_of_pairs(*self._some(params, names), len(names), params.seed)

@@ -23,8 +23,7 @@ from checks.common.json_lines import OutputError
 from records.errors import AssayError
 from records.input_files import opened
 from records.site.limits import LINK_MOST_BYTES_PER_S
-from records.site.pair_places import Indices, positions_of
-from records.site.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
+from records.site.pair_scans import NODE, NODES_META, PEER, SWITCHES_META, Indices, positions_of
 
 _MAGIC, _ORDER, _VERSION, _END = b"ASSAYPRS", 0x01020304, 1, 0x04030201
 _HEADER = np.dtype(

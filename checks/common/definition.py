@@ -303,10 +303,6 @@ class CheckDefinition(Generic[P]):
         """Parameters by which the data fill so much memory of each node."""
         raise NotImplementedError(f"check {self.name} takes no `memory_share`")
 
-    def one_sided(self, params: P) -> bool:
-        """True if ranks copy by themselves, without the call of the other side."""
-        return False
-
     def hops_asked(self, params: P) -> int:
         """Hops between the two nodes of the launch; 0: as Slurm places them."""
         return 0

@@ -144,12 +144,10 @@ class Output:
             raise OutputError("the launch gave no evidence of where its ranks ran")
         return self.evidence.hosts()
 
-    def profile_by_rank(
-        self, ranks: int, *, whole: bool = True, own: bool = False
-    ) -> list[RankProfile]:
+    def profile_by_rank(self, ranks: int) -> list[RankProfile]:
         """The MPI profile of each rank. Raises OutputError for what cannot be (profile_fault)."""
         profile = sorted(self.profile, key=lambda rank: rank.rank)
-        if fault := profile_fault(profile, ranks, whole=whole, own=own):
+        if fault := profile_fault(profile, ranks):
             raise OutputError(fault)
         return profile
 

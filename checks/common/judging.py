@@ -206,9 +206,7 @@ def _by_its_answer(
 
 
 def _profile(output: json_lines.Output, launch: MpiCheck) -> list[RankProfile]:
-    whole = not launch.definition.one_sided(launch.params)
-    own = launch.prints_metrics and launch.definition.is_shipped
-    profile = output.profile_by_rank(launch.setting.ranks, whole=whole, own=own)
+    profile = output.profile_by_rank(launch.setting.ranks)
     if fault := longer_than_launch(max(rank.elapsed_s for rank in profile), output):
         raise json_lines.OutputError(f"an MPI profile: {fault}")
     return profile

@@ -16,7 +16,7 @@ from checks.common.parameters import (
     quantity,
     refuse_least_above_greatest,
 )
-from checks.osu.tables import METRICS, ONE_SIDED, TESTS, WINDOW, OsuTest
+from checks.osu.tables import METRICS, TESTS, WINDOW, OsuTest
 from records.metric import Metric
 
 if TYPE_CHECKING:
@@ -99,10 +99,6 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
         while test.sized and size <= params.greatest_bytes:
             yield trips * fast.message_s(window * size)
             size *= 2
-
-    def one_sided(self, params: OsuParameters) -> bool:
-        """By its test."""
-        return params.test in ONE_SIDED
 
     def estimate_s(self, params: OsuParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every size's iterations, each of all ranks' messages one by one.

@@ -60,7 +60,6 @@ TESTS = {
     "osu_init": OsuTest("MPI Init", "start-up", sized=False),
     "osu_hello": OsuTest("MPI Hello World", "start-up", sized=False),
 }
-ONE_SIDED = frozenset(name for name in TESTS if "_put_" in name or "_get_" in name)
 
 #: Of each metric: name and title without "osu" and "OSU", definition, headings of its column in
 #: versions 5, 6 and 7.

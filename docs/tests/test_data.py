@@ -15,8 +15,8 @@ from assay.cli.schema import FOLDER, all_forms, form_schema
 from assay.documents.report import build_report
 from assay.tests.published_forms import published
 from records.forms import key_table
+from records.history.store import SCHEMA as HISTORY_SCHEMA
 from records.history.store import Store
-from records.history.tables import SCHEMA as HISTORY_SCHEMA
 from reports.render.frames import COMMON, CSV_COLUMNS, PARQUET_COLUMNS, SCHEMA
 from reports.tests.synthetic import case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night

@@ -57,7 +57,7 @@ from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import as_text
 from records.input_files import kind_at
-from records.run.checksums import sign
+from records.run.chain import sign
 from reports.judgement import Item
 from reports.render.terminal import show
 

@@ -37,7 +37,7 @@ from records.files import write_whole
 from records.forms import as_text
 from records.input_files import decoded, kind_at, read_whole, whole_lines
 from records.run.archive import RawFiles
-from records.run.checksums import SIGNATURE, digest, read_sums, sums_text
+from records.run.chain import SIGNATURE, digest, read_sums, sums_text
 from records.run.provenance import Provenance
 from records.run.run_directory import RunDirectory, open_run
 from records.site.node_facts import oddities

@@ -32,7 +32,7 @@ from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import as_text
 from records.input_files import read_whole, whole_lines
-from records.run.checksums import digest
+from records.run.chain import digest
 from records.run.run_directory import RunDirectory, open_run
 from reports.notation.units import percent
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from plugins.predict.outcome import Problem
 from plugins.predict.subjects import not_learnt_from
-from records.axes import axis_of
 from records.flags import shares_cores
+from records.units import axis_of
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.collectives.measured import Measured as Family
 from reports.checks.collectives.measured import measured, points_of, words

@@ -16,7 +16,7 @@ import msgspec
 
 from records.errors import AssayError
 from records.forms import Form, Part, key
-from records.input_files import decoded_once, read_whole
+from records.input_files import decoded, read_whole
 
 #: Point to point: two ranks, on one node or on two.
 PAIR = 2
@@ -150,7 +150,7 @@ def read_profile(path: Path) -> ApplicationProfile:
     """The profile in a file. Raises AssayError for a file that holds none, or one that contradicts
     itself."""
     decode = msgspec.json.Decoder(ApplicationProfile).decode
-    profile = decoded_once(decode, read_whole(path), str(path), "an application's MPI profile")
+    profile = decoded(decode, read_whole(path), str(path), "an application's MPI profile")
     if profile.schema != 1:
         raise AssayError(f"{path}: schema {profile.schema}; this version reads schema 1")
     return checked(profile, str(path))

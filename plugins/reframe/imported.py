@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.history.store import Store
-from records.site.node_lists import names_in
-from records.unit_texts import si_of
+from records.site.node_facts import names_in
+from records.units import si_of
 from records.values import WORD
 
 #: The campaign of imported nights.

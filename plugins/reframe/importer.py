@@ -25,7 +25,7 @@ from plugins.reframe.imported import (
 )
 from records.history.model import Night, SeriesKey
 from records.history.store import Store
-from records.unit_texts import better_of, si_of
+from records.units import better_of, si_of
 
 _ROWS = 20_000
 #: By how much the end of a launch may lie outside its session, s: clocks and rounding.

@@ -30,7 +30,7 @@ from records.errors import AssayError
 from records.metric import MetricDefinition
 from records.run.brought import ReframeTest, TestFigure
 from records.run.plan import canonical_json
-from records.unit_texts import better_of, si_of
+from records.units import better_of, si_of
 
 _JOB = ("cpus_per_task", "resources", "alone", "once")
 

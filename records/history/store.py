@@ -8,8 +8,8 @@ full disk. It is open to any SQL: tables night, series, value, change.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -24,21 +24,111 @@ import msgspec
 from records.errors import AssayError, InfrastructureError
 from records.history import MOST_FINDS, USUAL_FINDS
 from records.history.model import Acceptance, Change, Missed, Night, NightValues, SeriesKey
-from records.history.tables import APPLICATION_ID, OLDEST, SCHEMA, TABLES, upgrade
-from records.text.withheld import masked, without_secrets
+from records.input_files import kind_at
+from records.text.withheld import masked
 from records.values import ALLOWED, Count, odd_word
+
+#: The schema of today, and the earliest that can be upgraded to it.
+SCHEMA, OLDEST = 7, 2
+APPLICATION_ID = 0x41535359
+
+_MISSED = """
+CREATE TABLE missed (
+  id INTEGER PRIMARY KEY, site TEXT NOT NULL, campaign TEXT NOT NULL, at TEXT NOT NULL,
+  reason TEXT NOT NULL
+) STRICT
+"""
+_KINDS = "kinds TEXT NOT NULL DEFAULT '{}'"
+_FINDS = f"finds REAL NOT NULL DEFAULT {USUAL_FINDS}"
+_UNEXPLAINED = "unexplained INTEGER NOT NULL DEFAULT 0"
+_IMPORTED = "imported INTEGER NOT NULL DEFAULT 0"
+_RETRY = "retry INTEGER NOT NULL DEFAULT 0"
+#: Launches that were imported, each once: `key` tells it from all others; one whose time is that of
+#: its session alone has the session's begin in `since`. References are in their own unit.
+_LAUNCH = f"""
+CREATE TABLE launch (
+  id INTEGER PRIMARY KEY, key INTEGER NOT NULL, at REAL NOT NULL, since REAL,
+  night INTEGER NOT NULL REFERENCES night(id), test TEXT NOT NULL, name TEXT NOT NULL,
+  result TEXT NOT NULL, nodes TEXT NOT NULL,
+  figures TEXT NOT NULL, {_RETRY}
+) STRICT
+"""
+_REFERENCE = """
+CREATE TABLE reference (
+  series INTEGER PRIMARY KEY REFERENCES series(id), at REAL NOT NULL, unit TEXT NOT NULL,
+  value REAL NOT NULL, lower REAL, upper REAL
+) STRICT
+"""
+TABLES = f"""
+BEGIN;
+CREATE TABLE night (
+  id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, site TEXT NOT NULL, campaign TEXT NOT NULL,
+  started_at TEXT NOT NULL, rerun_of INTEGER REFERENCES night(id),
+  elsewhere INTEGER NOT NULL DEFAULT 0, context TEXT NOT NULL, nodes TEXT NOT NULL,
+  statuses TEXT NOT NULL, failures TEXT NOT NULL, warnings TEXT NOT NULL,
+  run_path TEXT NOT NULL, judged INTEGER NOT NULL DEFAULT 0, {_KINDS}, {_FINDS},
+  {_IMPORTED}
+) STRICT;
+CREATE INDEX night_of_campaign ON night (site, campaign, started_at);
+CREATE TABLE series (
+  id INTEGER PRIMARY KEY, site TEXT NOT NULL, campaign TEXT NOT NULL, case_id TEXT NOT NULL,
+  check_name TEXT NOT NULL, environment TEXT NOT NULL, params TEXT NOT NULL, metric TEXT NOT NULL,
+  unit TEXT NOT NULL, better TEXT NOT NULL, at TEXT NOT NULL,
+  title TEXT NOT NULL, check_title TEXT NOT NULL,
+  UNIQUE (site, campaign, case_id, metric, at)
+) STRICT;
+CREATE TABLE value (
+  series INTEGER NOT NULL REFERENCES series(id), night INTEGER NOT NULL REFERENCES night(id),
+  launches INTEGER NOT NULL, median REAL NOT NULL, launch_values TEXT NOT NULL, {_UNEXPLAINED},
+  PRIMARY KEY (series, night)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE change (
+  id INTEGER PRIMARY KEY, series INTEGER NOT NULL REFERENCES series(id), kind TEXT NOT NULL,
+  stage TEXT NOT NULL, since INTEGER NOT NULL REFERENCES night(id),
+  found INTEGER NOT NULL REFERENCES night(id), before REAL NOT NULL, after REAL NOT NULL,
+  n_before INTEGER NOT NULL, closed INTEGER REFERENCES night(id),
+  author TEXT, reason TEXT, accepted_at TEXT
+) STRICT;
+{_MISSED};
+{_LAUNCH};
+{_REFERENCE};
+PRAGMA application_id={APPLICATION_ID};
+PRAGMA user_version={SCHEMA};
+COMMIT;
+"""
+
+
+def upgrade(database: sqlite3.Connection) -> None:
+    """Make the tables of schema 2 or later those of today; the caller begins the transaction.
+
+    Schema 3 added the titles, which a series without gets from the next night; schema 4 the nights
+    that could not run; schema 5 kinds of nodes, `finds` and `unexplained`; schema 6 what is
+    imported; schema 7 which of it is a retry.
+    """
+    version: int = database.execute("PRAGMA user_version").fetchone()[0]
+    if version < 3:
+        for column, name in (("title", "metric"), ("check_title", "check_name")):
+            database.execute(f"ALTER TABLE series ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+            database.execute(f"UPDATE series SET {column}=replace({name}, '_', ' ')")  # noqa: S608
+    if version < 4:
+        database.execute(_MISSED)
+    if version < 5:
+        for table, column in (("night", _KINDS), ("night", _FINDS), ("value", _UNEXPLAINED)):
+            database.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+    if version < 6:
+        database.execute(f"ALTER TABLE night ADD COLUMN {_IMPORTED}")
+        database.execute(_LAUNCH)
+        database.execute(_REFERENCE)
+    elif version < 7:
+        database.execute(f"ALTER TABLE launch ADD COLUMN {_RETRY}")
+    database.execute(f"PRAGMA user_version={SCHEMA}")
+
 
 _SETTINGS = ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 #: What a field that is not as it was written raises.
 _DAMAGED = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, RecursionError)
-#: Error codes of SQLite that say nothing of the file.
-_NOT_ITS_FAULT = {
-    getattr(sqlite3, f"SQLITE_{name}")
-    for name in (
-        *("BUSY", "LOCKED", "NOMEM", "READONLY", "IOERR"),
-        *("FULL", "CANTOPEN", "PERM", "AUTH", "CONSTRAINT"),
-    )
-}
+#: Error codes of SQLite that say that the file is damaged.
+_OF_THE_FILE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TEXTS = msgspec.json.Decoder(dict[str, str])
 _NAMES = msgspec.json.Decoder(tuple[str, ...])
 #: Fields of a night that are JSON text in its row, beside its context.
@@ -84,42 +174,29 @@ class Store:
 
     def _refuse_other_files(self, create: bool) -> None:
         """Raise AssayError for what is no file, and for one that is not there to be read."""
-        try:
-            if stat.S_ISREG(self.path.stat().st_mode):
-                return
-        except FileNotFoundError:
-            if create:
-                return
+        kind = kind_at(Path(os.path.realpath(self.path)))
+        if kind is None and not create:
             raise AssayError(
                 f"{self.path}: there is no history yet; begin one with: assay nightly add RUN"
-            ) from None
-        except OSError as error:
-            raise AssayError(f"{self.path}: cannot be read ({error.strerror})") from error
-        raise AssayError(f"{self.path}: is no regular file; give another with --history")
+            )
+        if kind not in (None, "a file"):
+            raise AssayError(f"{self.path}: is no regular file; give another with --history")
 
     @contextmanager
     def explained(self, what: str) -> Iterator[None]:
         """Turns what goes wrong while the file is read or written into one message."""
         try:
             yield
-        except _DAMAGED as error:
-            raise AssayError(
-                f"{self.path}: is damaged: a field is not what was written ({error}); put back a"
-                " copy, or move it away and add the runs again"
-            ) from error
-        except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _NOT_ITS_FAULT:
-                raise InfrastructureError(
-                    f"{self.path}: could not be {what} ({error}); what it held before is safe. Make"
-                    " room or wait for the other process, then do it again."
+        except (sqlite3.DatabaseError, OSError, *_DAMAGED) as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            if code in _OF_THE_FILE and not isinstance(error, OSError):
+                raise AssayError(
+                    f"{self.path}: is damaged or no history ({error}); put back a copy, or move it"
+                    " away and add the runs again"
                 ) from error
-            raise AssayError(
-                f"{self.path}: is damaged or no history ({error}); put back a copy, or move it"
-                " away and add the runs again"
-            ) from error
-        except OSError as error:
             raise InfrastructureError(
-                f"{self.path}: could not be {what} ({error.strerror})"
+                f"{self.path}: could not be {what} ({error}); what it held before is safe. Make"
+                " room or wait for the other process, then do it again."
             ) from error
 
     @contextmanager
@@ -156,14 +233,12 @@ class Store:
                 raise AssayError(f"run {night.run_id} is already in {self.path}; nothing was added")
             place = self.insert_night(night, rerun_of=rerun_of, elsewhere=int(elsewhere))
             for value in values:
-                number, launches = (
-                    self.series_id(night.site, night.campaign, value.series),
-                    value.launches,
-                )
+                number = self.series_id(night.site, night.campaign, value.series)
+                count, middle = len(value.launches), median(value.launches)
                 database.execute(
                     "INSERT INTO value (series, night, launches, median, launch_values)"
                     " VALUES (?,?,?,?,?)",
-                    (number, place, len(launches), median(launches), json.dumps(launches)),
+                    (number, place, count, middle, json.dumps(value.launches)),
                 )
             if rerun_of is not None:
                 database.execute("UPDATE night SET judged=0 WHERE id=?", (rerun_of,))
@@ -278,7 +353,7 @@ class Store:
         columns = ", ".join(("id", "context", "judged", "imported", "finds", *_PLAIN, *_LISTS))
         query = f"SELECT {columns} FROM night WHERE {where}"  # noqa: S608 own names
         nights = []
-        context = lru_cache(_context)  # equal ones share an object
+        context = lru_cache(_TEXTS.decode)  # equal ones share an object
         with self.explained("read"):
             for row in map(dict, self.database.execute(query, values)):
                 refuse_odd(f"night {row['id']}", *(row[n] for n in ("run_id", "site", "campaign")))
@@ -347,13 +422,6 @@ def refuse_odd(what: str, *names: str) -> None:
     """Raise ValueError for a name that none may have."""
     if (odd := odd_word(names)) is not None:
         raise ValueError(f"{what} has the name {odd!r}; {ALLOWED}")
-
-
-def _context(text: str) -> dict[str, str]:
-    """A context with what looks like a secret withheld; former nights kept it."""
-    context = _TEXTS.decode(text)
-    variables = {name: value for name, value in context.items() if "variables." in name}
-    return {name: masked(value) for name, value in context.items()} | without_secrets(variables)
 
 
 def insert(table: str, row: Mapping[str, object]) -> str:

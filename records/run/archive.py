@@ -9,12 +9,10 @@ so that an archive whose writer was killed is read as well, and appended to wher
 from __future__ import annotations
 
 import os
-import re
-import stat
 import struct
 import time
 import zlib
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import nullcontext
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -26,14 +24,10 @@ from records.flags import RAW_LIMIT_BYTES
 from records.input_files import kind_at, opened, opened_below
 from records.values import is_artifact
 
-#: Greatest member: what is kept of a raw file, and the line that stands where it was cut. Deflated,
-#: what cannot be made smaller is longer by 5 bytes in 16 kB.
+#: Greatest member: what is kept of a raw file, and the line that stands where it was cut.
 MOST_BYTES = RAW_LIMIT_BYTES + 4096
-MOST_PACKED = MOST_BYTES + MOST_BYTES // 1000
-_ARCHIVE = re.compile(r"b([0-9]+)\.zip")
 _HEADER = struct.Struct("<4s5H3L2H")
-_MEMBER, _DIRECTORY, _END = b"PK\3\4", (b"PK\1\2", b"PK\5\6"), b"PK\5\6"
-_END_BYTES = 22
+_MEMBER, _END, _END_BYTES = b"PK\3\4", b"PK\5\6", 22
 
 
 def archive_name(block: int) -> str:
@@ -43,8 +37,8 @@ def archive_name(block: int) -> str:
 
 def archives(folder: Path) -> dict[int, Path]:
     """The archives of a folder, by block."""
-    paths = sorted(folder.glob("b*.zip"))
-    return {int(match[1]): path for path in paths if (match := _ARCHIVE.fullmatch(path.name))}
+    paths = [path for path in folder.glob("b*.zip") if path.stem[1:].isdecimal()]
+    return {int(path.stem[1:]): path for path in sorted(paths)}
 
 
 def is_member(path: str) -> bool:
@@ -60,45 +54,58 @@ class Packed:
         self.info.compress_type, self.info.external_attr = ZIP_DEFLATED, 0o600 << 16
         with ZipFile(buffer, "w") as made, made.open(self.info, "w") as member:
             member.writelines(pieces)
-        self.data = buffer.getvalue()[: _end_of(self.info)]
+        self.data = buffer.getvalue()[: _end_of([self.info])]
+
+
+class _Directory(BytesIO):
+    """The directory of an archive in memory, for whose writer it begins at byte `start`."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self._start = start
+
+    def tell(self) -> int:
+        """The byte in the archive."""
+        return self._start + super().tell()
+
+    def seek(self, at: int, whence: int = os.SEEK_SET, /) -> int:
+        """Go to a byte of the archive."""
+        return super().seek(at - self._start, whence)
 
 
 class ArchiveWriter:
     """Appends members durably to an archive of one's own; closing it writes its directory.
 
     What follows the last member that `recorded` knows by its name is cut off: `cut` bytes, the
-    output of a launch whose record was not written. Raises AssayError for an archive that is
-    damaged before its end or lacks a member of `named`, and changes nothing in it; OSError where it
-    cannot be written.
+    output of a launch whose record was not written. Raises AssayError for an archive that lacks a
+    member of `named`, and changes nothing in it; OSError where it cannot be written.
     """
 
     def __init__(
         self, path: Path, recorded: Callable[[str], bool], named: Set[str] = frozenset()
     ) -> None:
-        self.path, members, closed = path, list[ZipInfo](), False
+        self.path, members, closed = path, dict[str, ZipInfo](), False
         new = kind_at(path) is None
         if not new:
             with opened(path) as file:
                 members, closed = members_of(file, path), is_closed(file)
-        if lacking := named - {member.filename for member in members}:
+        if lacking := named - members.keys():
             raise AssayError(
                 f"{path}: {min(lacking)}, which a record names, and all behind it are missing;"
                 " put back a whole copy, or move the archive away: assay verify names what it held"
             )
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        self._file = os.fdopen(os.open(path, flags, 0o600), "r+b")
-        state = os.fstat(self._file.fileno())
-        if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
-            self._file.close()
-            raise AssayError(f"{path}: is no regular file with one name; move it away")
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._file = os.open(path, flags, 0o600)
         if new:
             force_to_disk(path.parent)
-        end = _end_of(*members[-1:])
-        while members and not recorded(members[-1].filename):
-            members.pop()
-        self._members, self._end = members, _end_of(*members[-1:])
-        self.cut = 0 if closed and self._end == end else state.st_size - self._end
-        os.ftruncate(self._file.fileno(), self._end)
+        self._members = [*members.values()]
+        end = _end_of(self._members)
+        while self._members and not recorded(self._members[-1].filename):
+            self._members.pop()
+        self._end = _end_of(self._members)
+        size = os.fstat(self._file).st_size
+        self.cut = 0 if closed and self._end == end else size - self._end
+        os.ftruncate(self._file, self._end)
 
     def append(self, packed: Iterable[Packed]) -> None:
         """Write members and force them to disk; after an OSError the archive is as it was."""
@@ -107,25 +114,20 @@ class ArchiveWriter:
             file.info.header_offset = self._end + len(text)
             text += file.data
             added.append(file.info)
-        append_whole(self._file.fileno(), text)
+        append_whole(self._file, text)
         self._members += added
         self._end += len(text)
 
     def close(self) -> None:
         """Write the directory; without it the archive can be read by us alone. After an OSError the
         archive is as it was."""
-        with os.fdopen(os.dup(self._file.fileno()), "r+b", buffering=0) as beside:
-            try:
-                with self._file:
-                    self._file.seek(0, os.SEEK_END)
-                    with ZipFile(self._file, "w") as directory:
-                        directory.filelist += self._members
-                    self._file.flush()
-                    os.fsync(self._file.fileno())
-            except OSError:
-                # Only now: closing the file has tried again to write what was left of it.
-                beside.truncate(self._end)
-                raise
+        directory = _Directory(self._end)
+        with ZipFile(directory, "w") as made:
+            made.filelist += self._members
+        try:
+            append_whole(self._file, directory.getvalue())
+        finally:
+            os.close(self._file)
 
 
 class RawFiles:
@@ -163,11 +165,10 @@ class RawFiles:
             self.close()
             file = opened_below(self._directory, name)
             try:
-                members = {one.filename: one for one in members_of(file, self._directory / name)}
+                self._held = name, file, members_of(file, self._directory / name)
             except AssayError:
                 file.close()
                 raise
-            self._held = name, file, members
         return self._held[1:]
 
     def close(self) -> None:
@@ -183,11 +184,10 @@ class RawFiles:
         self.close()
 
 
-def members_of(file: BufferedReader, path: Path) -> list[ZipInfo]:
-    """The whole members of an archive in their order, read from their own headers. Raises
-    AssayError for a member that no Assay has written, and where those of a closed archive do not
-    reach to its directory."""
-    at, members, names, size = 0, list[ZipInfo](), set[str](), os.fstat(file.fileno()).st_size
+def members_of(file: BufferedReader, path: Path) -> dict[str, ZipInfo]:
+    """The whole members of an archive by name, in their order, read from their own headers up to
+    what is none. Raises AssayError for a member that no Assay has written."""
+    at, members, size = 0, dict[str, ZipInfo](), os.fstat(file.fileno()).st_size
     while at + _HEADER.size <= size:
         file.seek(at)
         mark, _, flags, method, time_, day, crc, packed, whole, name, more = _HEADER.unpack(
@@ -197,9 +197,8 @@ def members_of(file: BufferedReader, path: Path) -> list[ZipInfo]:
             break
         made = day // 512 + 1980, day // 32 % 16, day % 32, time_ // 2048, time_ // 32 % 64, 0
         info = ZipInfo(file.read(name).decode("ascii", "replace"), made)
-        odd = flags or more or method not in (ZIP_DEFLATED, ZIP_STORED) or info.filename in names
-        long = whole > MOST_BYTES or packed > MOST_PACKED
-        if odd or long or not is_artifact(f"raw/{info.filename}"):
+        odd = flags or more or whole > MOST_BYTES or method not in (ZIP_DEFLATED, ZIP_STORED)
+        if odd or info.filename in members or not is_artifact(f"raw/{info.filename}"):
             raise AssayError(
                 f"{path}: its member at byte {at} is none that Assay writes (allowed: a raw file's"
                 f" name that no other has, deflated or stored, not encrypted, at most {MOST_BYTES}"
@@ -207,25 +206,22 @@ def members_of(file: BufferedReader, path: Path) -> list[ZipInfo]:
             )
         info.compress_type, info.external_attr, info.header_offset = method, 0o600 << 16, at
         info.CRC, info.compress_size, info.file_size = crc, packed, whole
-        if (at := _end_of(info)) <= size:
-            members.append(info)
-            names.add(info.filename)
-    end = _end_of(*members[-1:])
-    file.seek(end)
-    if is_closed(file) and not _at(file, end, 4).startswith(_DIRECTORY):
-        raise AssayError(f"{path}: is damaged at byte {end}; put back a whole copy")
+        if (at := _end_of([info])) <= size:
+            members[info.filename] = info
     return members
 
 
 def is_closed(file: BufferedReader) -> bool:
     """Tell whether an archive ends with its directory."""
-    end = _at(file, os.fstat(file.fileno()).st_size - _END_BYTES, _END_BYTES)
+    file.seek(max(0, os.fstat(file.fileno()).st_size - _END_BYTES))
+    end = file.read(_END_BYTES)
     return end.startswith(_END) and end.endswith(b"\0\0")
 
 
 def _content(file: BufferedReader, info: ZipInfo, where: str) -> bytes:
     """The content of a member. Raises AssayError where that is damaged."""
-    data, whole = _at(file, _end_of(info) - info.compress_size, info.compress_size), True
+    file.seek(_end_of([info]) - info.compress_size)
+    data, whole = file.read(info.compress_size), True
     try:
         if info.compress_type == ZIP_DEFLATED:
             packed = zlib.decompressobj(-zlib.MAX_WBITS)
@@ -238,13 +234,9 @@ def _content(file: BufferedReader, info: ZipInfo, where: str) -> bytes:
     return data
 
 
-def _at(file: BufferedReader, at: int, count: int) -> bytes:
-    file.seek(max(at, 0))
-    return file.read(count)
-
-
-def _end_of(last: ZipInfo | None = None) -> int:
-    """The end of a member, which is that of the members up to it; 0 for none."""
-    if last is None:
+def _end_of(members: Sequence[ZipInfo]) -> int:
+    """The end of the last of these members."""
+    if not members:
         return 0
+    last = members[-1]
     return last.header_offset + _HEADER.size + len(last.filename) + last.compress_size

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chain of a run's records, and the seal that says how long it was and where it ended.
+"""Evidence that nothing was altered: the chain of a run's records, lists of checksums, signatures.
 
 Each record carries the SHA-256 of the line before it, without its newline; the first one carries
 that of what the run began with, and the first after an extension of the plan that of the extension
-as well. `seal.json` is written whenever a driver ends; without it nobody could tell that records at
-the end are missing.
+as well. `seal.json` is written whenever a driver ends, and says how long the chain was: without it
+nobody could tell that records at the end are missing. A list of checksums has the form of
+sha256sum, so that it can be checked without Assay.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +23,89 @@ import msgspec
 
 from records.errors import AssayError
 from records.files import append_whole, write_whole
-from records.input_files import decoded, decoded_once, kind_at, read_whole, whole_lines
-from records.run.checksums import digest
+from records.input_files import decoded, kind_at, opened, read_whole, whole_lines
 from records.values import Count
+
+#: Files and folders of a run directory that are derived or temporary.
+NOT_EVIDENCE = frozenset({"acceptance", "against", "report", "work", ".lock"})
+#: What a signature is for (`-n` of ssh-keygen), and the end of the name of its file.
+NAMESPACE, SIGNATURE = "assay-acceptance", ".sig"
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a regular file in hexadecimal. Raises AssayError if it cannot be read."""
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def manifest(run: Path, reruns: Sequence[Path]) -> dict[str, str]:
+    """Name relative to `run` -> SHA-256, of every file of the run and its re-runs, sorted. Raises
+    AssayError for a link or a FIFO in one of them."""
+    paths = (
+        path
+        for folder in (run, *reruns)
+        for path in folder.rglob("*")
+        if path.relative_to(folder).parts[0] not in NOT_EVIDENCE
+    )
+    names = [os.path.relpath(path, run) for path in paths if path.is_symlink() or not path.is_dir()]
+    return {name: digest(run / name) for name in sorted(names)}
+
+
+def sums_text(sums: Mapping[str, str]) -> str:
+    """The text of a sha256sum file; names with a line break are refused."""
+    bad = [name for name in sums if "\n" in name or "\\" in name]
+    if bad:
+        raise AssayError(f"{bad[0]!r}: such a name cannot stand in a list of checksums; rename it")
+    return "".join(f"{value}  {name}\n" for name, value in sums.items())
+
+
+def read_sums(path: Path) -> dict[str, str]:
+    """The checksums of a sha256sum file. Raises AssayError naming the line that is none."""
+    sums: dict[str, str] = {}
+    text = read_whole(path).decode("utf-8", "replace")
+    for number, line in enumerate(text.splitlines(), start=1):
+        found = re.fullmatch(r"([0-9a-f]{64})  (.+)", line)
+        if found is None:
+            raise AssayError(f"{path}:{number}: is no line of a sha256sum file")
+        sums[found[2]] = found[1]
+    return sums
+
+
+def sign(sums: Path, private_key: Path) -> Path:
+    """Sign a list of checksums by `ssh-keygen -Y sign`; gives the file of the signature. A
+    passphrase is asked for on the terminal. Raises AssayError with ssh-keygen's message."""
+    _ssh_keygen("sign", "-f", str(private_key), "-n", NAMESPACE, str(sums))
+    return sums.with_name(sums.name + SIGNATURE)
+
+
+def signer(sums: Path, allowed_signers: Path | None) -> str:
+    """Who signed a list of checksums, as ssh-keygen names them, offline. With `allowed_signers` (a
+    file as ssh-keygen(1) describes it) the principal, else the key alone. Raises AssayError for a
+    signature of something else, or of nobody in that file."""
+    signature, content = str(sums.with_name(sums.name + SIGNATURE)), read_whole(sums)
+    about = ("-n", NAMESPACE, "-s", signature)
+    if allowed_signers is None:
+        return _ssh_keygen("check-novalidate", *about, given=content)
+    listed = ("-f", str(allowed_signers))
+    found = _ssh_keygen("find-principals", "-s", signature, *listed).splitlines()
+    return _ssh_keygen("verify", *listed, "-I", found[0], *about, given=content)
+
+
+def _ssh_keygen(task: str, *arguments: str, given: bytes | None = None) -> str:
+    command = ["ssh-keygen", "-Y", task, *arguments]
+    given = b"" if given is None and task != "sign" else given  # it asks for the passphrase
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, check=False)
+    except OSError as error:
+        raise AssayError(
+            f"ssh-keygen: {error.strerror}; signatures need OpenSSH 8.1 or later (Debian:"
+            " openssh-client)"
+        ) from error
+    printed = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
+    if done.returncode != 0:
+        raise AssayError(f"ssh-keygen -Y {task}: {(printed or 'failed').splitlines()[-1]}")
+    return printed
+
 
 SEAL = "seal.json"
 #: Schema 2 has no `unchained`, which counted records of an earlier schema.
@@ -61,12 +144,11 @@ class Chain:
         files = {name: directory / name for name in names}
         began_with = {name: digest(path) for name, path in files.items() if kind_at(path)}
         seal = read_seal(directory)
-        for name in sorted(began_with.keys() | seal.began_with.keys()) if seal else ():
-            if seal and began_with.get(name) != seal.began_with.get(name):
-                raise AssayError(
-                    f"{directory / name}:1: is not the file that the run began with ({SEAL}); put"
-                    " that back"
-                )
+        if seal and (other := dict(began_with.items() ^ seal.began_with.items())):
+            raise AssayError(
+                f"{directory / min(other)}:1: is not the file that the run began with ({SEAL}); put"
+                " that back"
+            )
         # The last part stands where schema 1 had the digest of records without a chain.
         parts = [*(began_with.get(name, "") for name in names), _sha256(b"")]
         path, extensions = directory / EXTENSIONS, dict[int, bytes]()
@@ -84,24 +166,19 @@ class Chain:
     def follow(self, lines: Sequence[bytes], carried: Sequence[str]) -> str | None:
         """Take in lines without their newlines, and what each carries; gives the first fault. After
         a fault `records` counts the lines before it."""
-        sealed, end = self.seal.records if self.seal else -1, self.records + len(lines)
-        hashes = [*map(_sha256, lines)]
-        plain = not any(self.records <= at <= end for at in (*self.extensions, sealed))
-        if plain and [*carried] == [self.head, *hashes[:-1]]:
-            self.head, self.records = hashes[-1], end
-            return None
-        for own, value in zip(hashes, carried, strict=True):
+        for line, value in zip(lines, carried, strict=True):
             if value != self.due:
-                told = (
+                found = (
                     f"is broken: line {self.records} is not what was written"
                     if self.records
                     else f"does not begin here: {' or '.join(BEGINNING)} is not what the run began"
                     " with"
                 )
-                return f"the chain {told}, or lines before this one are missing"
-            if self.seal and self.records + 1 == sealed and own != self.seal.head:
+                return f"the chain {found}, or lines before this one are missing"
+            head = _sha256(line)
+            if self.seal and self.records + 1 == self.seal.records and head != self.seal.head:
                 return f"is not the record with which the run was sealed ({SEAL})"
-            self.head, self.records = own, self.records + 1
+            self.head, self.records = head, self.records + 1
         return None
 
     def missing(self) -> str | None:
@@ -114,8 +191,6 @@ class Chain:
                 f"{self.records} records; the run was sealed with {self.seal.records} ({SEAL}):"
                 " lines at the end are missing"
             )
-        if self.seal and not self.records and self.head != self.seal.head:
-            return f"was not sealed without records ({SEAL})"
         return None
 
 
@@ -139,15 +214,22 @@ def append_entry(path: Path, chain: Chain, entry: Any) -> None:
     folder: on disk when this returns. What a killed writer left of a line goes. Raises OSError."""
     entry.chain = chain.due
     line = msgspec.json.encode(entry)
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o644)
+    descriptor = opened_to_append(path)
     try:
-        os.ftruncate(descriptor, sum(len(line) + 1 for _, line in whole_lines(path)))
         append_whole(descriptor, line + b"\n")
     finally:
         os.close(descriptor)
     chain.follow([line], [entry.chain])
     write_seal(path.parent, chain)
+
+
+def opened_to_append(path: Path) -> int:
+    """Descriptor of a file of lines, made where there is none; what a killed writer left of a line
+    is cut off. Raises OSError."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o644)
+    os.ftruncate(descriptor, sum(len(line) + 1 for _, line in whole_lines(path)))
+    return descriptor
 
 
 def write_seal(directory: Path, chain: Chain) -> None:
@@ -161,11 +243,10 @@ def read_seal(directory: Path) -> Seal | None:
     path = directory / SEAL
     if kind_at(path) is None:
         return None
-    seal = decoded_once(msgspec.json.Decoder(Seal).decode, read_whole(path), str(path), "a seal")
+    seal = decoded(msgspec.json.Decoder(Seal).decode, read_whole(path), str(path), "a seal")
     if seal.schema not in READABLE:
         raise AssayError(
-            f"{path}:1: is a seal of schema {seal.schema}; this Assay reads"
-            f" schemas {' and '.join(map(str, READABLE))}"
+            f"{path}:1: is a seal of schema {seal.schema}; this Assay reads schemas 1 and 2"
         )
     return seal
 

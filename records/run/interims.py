@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interim judgements of a sequential design, one a line in `interims.jsonl`.
+"""Progress of a sequential design: interim judgements, one a line in `interims.jsonl`, and blocks
+added to a run that had ended, one addition a line in `extensions.jsonl`.
 
-It is next to the records, so that a resumed run goes on as decided, and a report knows which
-launches were never asked for. The report makes each judgement again from the records.
+A resumed run goes on as decided, and a report knows which launches were never asked for; it makes
+each judgement again from the records. plan.json stays as the run began with it; `read_plan` gives
+the plan with the blocks added since. An extension is a part of the chain of records: the first
+record after it carries its hash, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from records.errors import AssayError
 from records.files import write_whole
-from records.input_files import decoded, kind_at, whole_lines
-from records.run.plan import Plan
+from records.input_files import decoded, kind_at, read_whole, whole_lines
+from records.run.chain import EXTENSIONS
+from records.run.plan import Extension, Plan, Sequential
 from records.values import Count
 
 INTERIMS = "interims.jsonl"
+
+_Line = TypeVar("_Line")
 
 #: Why no block is added: all is answered, the last block is done, by forecast it would
 #: not tell of what is open, limits.node_hours is used up.
@@ -98,13 +104,8 @@ def has_ended(plan: Plan, interims: Sequence[Interim]) -> bool:
 def read_interims(path: Path, plan: Plan) -> list[Interim]:
     """The judgements in the file, none where it is missing. Raises AssayError for what is no
     judgement of this plan."""
-    if kind_at(path) is None:
-        return []
-    decode = msgspec.json.Decoder(Interim).decode
-    found = [
-        decoded(decode, line, where, "an interim judgement") for where, line in whole_lines(path)
-    ]
-    for fault in _faults(found, plan):
+    found = _read(path, Interim, "an interim judgement")
+    for fault in _faults(found, plan) if found else ():
         raise AssayError(f"{path}: {fault}; put back the file that `assay run` wrote")
     return found
 
@@ -116,19 +117,95 @@ def _faults(found: Sequence[Interim], plan: Plan) -> Iterator[str]:
     blocks = [item.block for item in found]
     if blocks != plan.sequential.interims[: len(blocks)]:
         yield f"judgements after the blocks {blocks}; planned are {plan.sequential.interims}"
-    if any(has_ended(plan, [item]) for item, _ in pairwise(found)):
+    if any(has_ended(plan, [item]) for item in found[:-1]):
         yield "judgements after the one that ended the run"
     going = {(case.environment, case.check) for case in plan.cases}
     for item in found:
-        pairs = {(name, check) for name, checks in item.going.items() for check in checks}
-        if not pairs <= going:
+        if not _pairs(item.going) <= going:
             yield "`going` may hold only environments and checks of the plan that went on before"
-        following = _going(plan, item)
-        going = {(name, check) for name, checks in following.items() for check in checks}
+        going = _pairs(_going(plan, item))
     if found and found[-1].block == plan.blocks and not found[-1].ended:
         yield "no block is left, and the last judgement does not end the run"
+
+
+def _pairs(going: Mapping[str, Iterable[str]]) -> set[tuple[str, str]]:
+    return {(name, check) for name, checks in going.items() for check in checks}
 
 
 def write_interims(path: Path, interims: Sequence[Interim]) -> None:
     """Write all judgements, whole or not at all. Raises OSError."""
     write_whole(path, b"".join(msgspec.json.encode(item) + b"\n" for item in interims))
+
+
+#: What a run of a fixed number of blocks is judged by once it is extended.
+UNTIL = ("score", "checks")
+
+
+def in_turn(plan: Plan) -> Sequential:
+    """Design by which a plan is judged; a fixed number of blocks is judged once, after the last."""
+    return plan.sequential or Sequential(interims=[plan.blocks], until=[*UNTIL])
+
+
+def extended(plan: Plan, extensions: Sequence[Extension]) -> Plan:
+    """The plan of a run with the blocks that were added."""
+    if not extensions:
+        return plan
+    design, totals = in_turn(plan), plan.totals
+    looks = design.interims
+    for one in extensions:
+        looks = [*(block for block in looks if block <= one.after), *one.interims]
+    share = looks[-1] / plan.blocks
+    return replace(
+        plan,
+        blocks=looks[-1],
+        sequential=replace(design, interims=looks, extensions=[*extensions]),
+        totals=replace(
+            totals,
+            launches=round(totals.launches * share),
+            node_hours=round(totals.node_hours * share, 3),
+            wall_s=round(totals.wall_s * share, 1),
+        ),
+    )
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan of a run directory's plan.json, with the blocks that were added since. Raises
+    AssayError when it is missing, is no plan, or an extension is none of it."""
+    try:
+        content = read_whole(path)
+    except AssayError as error:
+        raise AssayError(
+            f"{error}. A run directory holds the plan.json that `assay run` wrote when the run"
+            " began."
+        ) from error
+    plan, file = Plan.from_json(content, str(path)), path.with_name(EXTENSIONS)
+    found = _read(file, Extension, "an extension")
+    for fault in _extension_faults(plan, found):
+        raise AssayError(f"{file}: {fault}; put back the file that `assay run` wrote")
+    return extended(plan, found)
+
+
+def _read(path: Path, kind: type[_Line], name: str) -> list[_Line]:
+    """The lines of a file, none where it is missing."""
+    decode = msgspec.json.Decoder(kind).decode
+    lines = whole_lines(path) if kind_at(path) else ()
+    return [decoded(decode, line, where, name) for where, line in lines]
+
+
+def _extension_faults(plan: Plan, found: Sequence[Extension]) -> Iterator[str]:
+    planned = plan.blocks
+    for one in found:
+        ends = [one.after, *one.interims]
+        if one.planned != planned or one.after > planned or ends != sorted({*ends}) or not ends[1:]:
+            yield f"blocks {one.interims} added after block {one.after} of {planned}"
+            return
+        if not _pairs(one.going) <= {(case.environment, case.check) for case in plan.cases}:
+            yield "`going` may hold only environments and checks of the plan"
+        planned = ends[-1]
+
+
+def add_extension(directory: Path, extension: Extension) -> None:
+    """Add an extension to those of a run directory, whole or not at all. Raises OSError."""
+    path = directory / EXTENSIONS
+    before = read_whole(path) if kind_at(path) else b""
+    write_whole(path, before + msgspec.json.encode(extension) + b"\n")

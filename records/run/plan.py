@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from records.errors import AssayError
-from records.input_files import decoded, line_with, refuse_twice
+from records.input_files import decoded, line_with
 from records.metric import CheckDescription, MetricDefinition, Register
 from records.run.brought import Brought
 from records.text.plain_text import plain, plain_data
@@ -310,8 +310,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         try:
             plan = decoded(_decoder.decode, content, file, "a plan")
-            if plan.to_json().encode() != content:  # our own text has no member twice
-                refuse_twice(content, file, "a plan")
         except AssayError as error:
             raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
         if plan.schema != SCHEMA:

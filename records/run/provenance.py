@@ -7,18 +7,18 @@ not know are passed over.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from records.errors import AssayError
-from records.input_files import decoded_once, line_with, read_whole
+from records.input_files import decoded, line_with, read_whole
 from records.site.limits import Nominal, nominal
 from records.site.node_facts import NodeFacts
-from records.text.plain_text import plain, plain_data
-from records.text.withheld import WITHHELD, looks_secret, masked, secrets_of
+from records.text.plain_text import plain_data
+from records.text.withheld import WITHHELD, looks_secret, masked
 from records.values import ALLOWED, Count, Integer, Scalar, is_site, odd_word
 
 SCHEMA = 1
@@ -168,12 +168,6 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
     packages: dict[str, str | None] = {}
     spack: SpackBuild | None = None
 
-    def secrets(self) -> set[str]:
-        """The values that are withheld of what the site's file says."""
-        exports = (f"export {name}={value}" for name, value in self.variables.items())
-        launch = (" ".join(self.launcher_options or ()), self.launcher_command or "")
-        return secrets_of("\n".join([*(self.prepare or ()), *exports, *launch]))
-
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """All that was known when a run began. `variables`: those with which jobs begin and that affect
@@ -205,53 +199,48 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     def without_secrets(self) -> Provenance:
         """Provenance with what looks like a token, a password or a key withheld, and without the
         folders above a checkout."""
-        data = plain_data(msgspec.to_builtins(self))
-        for name, environment in self.environments.items():
-            secrets = environment.secrets()
-            data["environments"][plain(name)] = _withheld(
-                data["environments"][plain(name)], secrets
-            )
-        return msgspec.convert(_withheld(data), Provenance)
+        return msgspec.convert(_withheld(plain_data(msgspec.to_builtins(self))), Provenance)
 
     def _faults(self) -> Iterator[tuple[str, ...]]:
         """Names that cannot become a path or an option, with the members by which they are."""
         site = self.site
-        if self.run_id is not None and odd_word([self.run_id]) is not None:
-            yield f"`run_id` is {self.run_id!r}; {ALLOWED}", "run_id"
+        words: dict[tuple[str, ...], Iterable[str]] = {
+            ("run_id",): () if self.run_id is None else (self.run_id,),
+            ("site", "nodes_left_out"): site.nodes_left_out or (),
+            ("site", "partition_nodes"): site.partition_nodes or (),
+            ("nodes",): self.nodes,
+            ("environments",): self.environments,
+        }
+        for members, names in words.items():
+            if (odd := odd_word(names)) is not None:
+                yield f"`{'.'.join(members)}` holds {odd!r}; {ALLOWED}", *members
         if site.asked_as is not None and not is_site(site.asked_as):
             yield f"`site.asked_as` is {site.asked_as!r}; {ALLOWED}", "site", "asked_as"
         if site.builds not in (None, "spack", "distribution"):
-            told = f"`site.builds` is {site.builds!r}; allowed are spack and distribution"
-            yield told, "site", "builds"
-        if (odd := odd_word(site.nodes_left_out or ())) is not None:
-            yield f"`site.nodes_left_out` holds {odd!r}; {ALLOWED}", "site", "nodes_left_out"
-        if (odd := odd_word(site.partition_nodes or ())) is not None:
-            yield f"`site.partition_nodes` holds {odd!r}; {ALLOWED}", "site", "partition_nodes"
+            fault = f"`site.builds` is {site.builds!r}; allowed are spack and distribution"
+            yield fault, "site", "builds"
         for text in (self.asked.campaign or "", *self.asked.checks):
             if text.startswith("-"):
                 yield f"`asked` has {text!r:.80}, which is an option and no path", "asked"
-        for part, names in (("nodes", self.nodes), ("environments", self.environments)):
-            if (odd := odd_word(names)) is not None:
-                yield f"`{part}` holds {odd!r}; {ALLOWED}", part, odd
 
 
-def _withheld(data: Any, secrets: Collection[str] = (), member: str = "") -> Any:
+def _withheld(data: Any, member: str = "") -> Any:
     """Plain data with its secrets withheld: of members BY_NAME by the names of their values, of
     lists by the option before, of any text by its words."""
     if isinstance(data, dict):
         return {
             name: WITHHELD
             if member in _BY_NAME and isinstance(value, str) and looks_secret(name, value)
-            else _withheld(value, secrets, name)
+            else _withheld(value, name)
             for name, value in data.items()
         }
     if isinstance(data, list):
         options = (before if str(before).startswith("-") else "" for before in ("", *data))
         return [
-            WITHHELD if option and looks_secret(option, str(value)) else _withheld(value, secrets)
+            WITHHELD if option and looks_secret(option, str(value)) else _withheld(value)
             for option, value in zip(options, data, strict=False)
         ]
-    return masked(data, secrets) if isinstance(data, str) else data
+    return masked(data) if isinstance(data, str) else data
 
 
 def read_provenance(path: Path) -> Provenance:
@@ -265,7 +254,7 @@ def read_provenance(path: Path) -> Provenance:
         ) from error
     try:
         decode = msgspec.json.Decoder(Provenance).decode
-        found = decoded_once(decode, content, str(path), "a provenance")
+        found = decoded(decode, content, str(path), "a provenance")
     except AssayError as error:
         raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
     if found.schema != SCHEMA:

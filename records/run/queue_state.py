@@ -7,7 +7,6 @@ for; it is no part of what a run is judged by.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Literal
 
@@ -16,15 +15,12 @@ import msgspec
 from records.errors import AssayError
 from records.files import write_whole
 from records.input_files import read_whole
-from records.values import utc_seconds
 
 #: `pending`: in Slurm's queue; `not-taken`: Slurm takes no further job now; `running`: on nodes.
 State = Literal["pending", "not-taken", "running"]
 
 #: Name of the file in a run directory.
 FILE = "queue.json"
-_REASON_LENGTH = 300
-_JOB = re.compile(r"[0-9][0-9_+.]{0,40}")
 
 
 class QueueState(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,17 +39,6 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
     def waiting(self) -> bool:
         """Tell whether the launch has not begun."""
         return self.state != "running"
-
-    def fits(self) -> bool:
-        """Tell whether it is as a session makes it; it may come from anybody."""
-        return (
-            (self.job_id is None or _JOB.fullmatch(self.job_id) is not None)
-            and utc_seconds(self.since) is not None
-            and (self.expected_start is None or utc_seconds(self.expected_start) is not None)
-            and self.reason.isprintable()
-            and len(self.reason) <= _REASON_LENGTH
-            and 0 <= self.waited_s < float("inf")
-        )
 
     def told(self) -> str:
         """In words: since when, why, and when Slurm expects it to begin."""
@@ -93,4 +78,4 @@ def read_current(run: Path) -> CurrentJob | None:
         current = msgspec.json.decode(read_whole(run / FILE), type=CurrentJob)
     except (AssayError, msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return current if current.queue.fits() else None
+    return current if current.queue.told().isprintable() else None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record: what one launch of a case gave, and the append-only file that keeps it.
+"""The record: what one launch of a case gave, the append-only file that keeps it, and whether it
+belongs to the run in whose directory it is.
 
 `records.jsonl` holds one JSON object a line, flushed to disk before the launch counts as done.
 Each carries a link of a chain (records/run/chain.py).
@@ -8,27 +9,26 @@ Each carries a link of a chain (records/run/chain.py).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from records.errors import AssayError, InfrastructureError
 from records.files import append_whole
-from records.input_files import MOST_LINE_BYTES, decoded, opened, refuse_twice, whole_lines
+from records.input_files import MOST_LINE_BYTES, decoded, opened, whole_lines
 from records.metric import Metric
-from records.run.chain import Chain, chain_of, write_seal
+from records.run.chain import Chain, chain_of, opened_to_append, write_seal
 from records.run.mpi_profile import RankProfile
-from records.values import Count, Params
+from records.run.plan import Plan, PlannedCase
+from records.values import ALLOWED, Count, Params, is_artifact, odd_word, utc_seconds
 
 SCHEMA = 2
-#: What a link of the chain adds to a line at most.
-_CHAIN_BYTES = 100
-
 Status = Literal["ok", "failed", "wrong", "lost", "skipped"]
 
 
@@ -88,19 +88,8 @@ CASE_ID = attrgetter("case_id")
 _AnyRecord = TypeVar("_AnyRecord", bound=Record)
 
 
-class Attempt(Protocol):
-    """A launch of a case in a block."""
-
-    @property
-    def block(self) -> int:
-        """The block, from 1."""
-
-    @property
-    def attempt(self) -> int:
-        """1, or more when the case was run again in the block."""
-
-
-_Attempt = TypeVar("_Attempt", bound=Attempt)
+#: A launch of a case in a `block`, from 1; its `attempt` counts from 1 in the block.
+_Attempt = TypeVar("_Attempt", bound=Any)
 _Case = TypeVar("_Case", bound=Hashable)
 
 
@@ -119,7 +108,7 @@ def latest_attempts(
 def as_read(record: Record) -> Record:
     """The record as a reader of its line gets it. Raises AssayError where none can read it."""
     line, where = _encoder.encode(replace(record, schema=SCHEMA, chain="")), "the launch's outcome"
-    if len(line) > MOST_LINE_BYTES - _CHAIN_BYTES:
+    if len(line) > MOST_LINE_BYTES - 100:  # a link of the chain is added
         raise AssayError(f"{where}: a line of {len(line)} bytes; allowed: {MOST_LINE_BYTES}")
     return decode_line(_decoder, line, where)
 
@@ -131,13 +120,7 @@ class RecordWriter:
 
     def __init__(self, path: Path, chain: Chain | None = None) -> None:
         self.path, self._chain = path, chain or chain_of(path.parent)
-        whole = None
-        if path.exists() and has_torn_tail(path):
-            whole = sum(len(line) + 1 for _, line in whole_lines(path))
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-        self._fd = os.open(path, flags, 0o644)
-        if whole is not None:
-            os.ftruncate(self._fd, whole)
+        self._fd = opened_to_append(path)
 
     def append(self, record: Record) -> None:
         """Write one line and force it to disk; a full disk leaves the file as it was."""
@@ -185,27 +168,148 @@ def read_records(
     path: Path, fault_of: Callable[[Record], str | None] | None = None
 ) -> Iterator[Record]:
     """Yield the records of a file in order; a torn last line is left out. Raises AssayError naming
-    file and line for anything that is not a record, has a member twice, or has a fault."""
+    file and line for anything that is not a record, or has a fault."""
     for where, line in whole_lines(path):
         record = decode_line(_decoder, line, where)
-        refuse_twice(line, where, "a record")
         if fault_of and (fault := fault_of(record)):
             raise AssayError(f"{where}: {fault}")
         yield record
 
 
 def decode_line(decoder: msgspec.json.Decoder[_AnyRecord], line: bytes, where: str) -> _AnyRecord:
-    """The record of one line; `where` is its file and number. Raises AssayError for anything else;
-    an unknown schema is named before what follows from it."""
-    schema: object = SCHEMA
-    try:
-        record = decoded(decoder.decode, line, where, "a record")
-        schema = record.schema
-    except AssayError:
-        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
-            schema = msgspec.json.decode(line, type=dict).get("schema", SCHEMA)
-        if schema == SCHEMA:
-            raise
-    if schema != SCHEMA:
-        raise AssayError(f"{where}: not a record: schema is {schema!r}; allowed: {SCHEMA}.")
+    """The record of one line; `where` is its file and number. Raises AssayError for anything
+    else."""
+    record = decoded(decoder.decode, line, where, "a record")
+    if record.schema != SCHEMA:
+        raise AssayError(f"{where}: not a record: schema is {record.schema}; allowed: {SCHEMA}")
     return record
+
+
+#: Ending of the name of an artifact's checksum.
+CHECKSUM = "_sha256"
+_NAMED = attrgetter("case_id", "check", "environment")
+
+
+def raw_paths(artifacts: Mapping[str, str]) -> dict[str, str]:
+    """The paths of a launch's artifacts by their kinds, without the checksums."""
+    return {kind: path for kind, path in artifacts.items() if not kind.endswith(CHECKSUM)}
+
+
+def checksum_of(artifacts: Mapping[str, str], kind: str) -> str:
+    """The SHA-256 of an artifact, "" where its record has none."""
+    return artifacts.get(f"{kind}{CHECKSUM}", "")
+
+
+class Belonging:
+    """Plan and run that records agree with. `run_id` "": that of the first record."""
+
+    def __init__(self, plan: Plan, run_id: str = "") -> None:
+        self.plan, self.run_id = plan, run_id
+        self._cases = {case.id: case for case in plan.cases}
+        self._places = {
+            (case.id, case.check, case.environment): at for at, case in enumerate(plan.cases)
+        }
+        #: The text of the parameters that each case had in its last line: most have it in the next.
+        self._params = [b""] * len(plan.cases)
+        self._seen: set[tuple[str, int, int]] = set()
+
+    def fault(self, record: Record) -> str | None:
+        """Fault of a whole record; records that were asked about before count."""
+        return next(self._faults(record), None)
+
+    def repeated(self, record: Record) -> str | None:
+        """Fault of an attempt that was asked about before."""
+        attempt = record.case_id, record.block, record.attempt
+        if attempt in self._seen:
+            return f"case {attempt[0]}, block {attempt[1]}, attempt {attempt[2]} is recorded twice"
+        self._seen.add(attempt)
+        return None
+
+    def places(self, lines: list[Any]) -> list[int]:
+        """Position in the plan of each line's case, -1 where the plan has none of its names."""
+        return [*map(self._places.get, map(_NAMED, lines), repeat(-1))]
+
+    def line_faults(self, cases: list[int], lines: list[Any]) -> Iterator[tuple[int, str]]:
+        """Numbers of lines that do not belong to the run, with the reason; `cases` are their
+        places, their parameters are raw."""
+        for number, (place, line) in enumerate(zip(cases, lines, strict=True)):
+            if place < 0 or line.run_id != self.run_id or not 0 < line.block <= self.plan.blocks:
+                yield from ((number, fault) for fault in self._place_faults(line))
+            if (text := bytes(line.params)) != self._params[place]:
+                self._params[place], case = text, self.plan.cases[place]
+                try:
+                    same = msgspec.json.decode(text) == case.params
+                except (msgspec.MsgspecError, ValueError, RecursionError):
+                    same = False
+                if not same:
+                    yield number, _other("params", case)
+
+    def _place_faults(self, record: Record) -> Iterator[str]:
+        """Faults of a record's place in the run; its other members may be raw."""
+        self.run_id, case = self.run_id or record.run_id, self._cases.get(record.case_id)
+        if record.run_id != self.run_id or odd_word([record.run_id]) is not None:
+            yield (
+                f"`run_id` is {record.run_id!r}, but the run is {self.run_id!r}. A run directory"
+                " holds the records of one run; move foreign lines out."
+            )
+        if case is None:
+            yield (
+                f"case {record.case_id!r} is not in plan.json. A run directory holds the records of"
+                " one plan; move foreign lines out."
+            )
+            return
+        for name in ("check", "environment"):
+            if getattr(record, name) != getattr(case, name):
+                yield _other(name, case, getattr(record, name))
+        least = 0 if record.status == "skipped" else 1
+        if not least <= record.block <= self.plan.blocks:
+            yield f"`block` is {record.block}; plan.json has {self.plan.blocks} blocks."
+
+    def _faults(self, record: Record) -> Iterator[str]:
+        yield from self._place_faults(record)
+        case = self._cases[record.case_id]
+        if record.site != self.plan.site:
+            yield f"`site` is {record.site!r:.80}, but plan.json has {self.plan.site!r:.80}"
+        for name in ("params", *(["ranks"] if record.status != "skipped" else [])):
+            if getattr(record, name) != getattr(case, name):
+                yield _other(name, case, getattr(record, name))
+        nodes = [record.nodes, *(one.nodes for one in record.neighbours or ())]
+        faults = [self.repeated(record), *map(nodes_fault, nodes)]
+        yield from filter(None, [*faults, artifacts_fault(record.artifacts)])
+        for name in ("submitted_at", "started_at", "ended_at"):
+            time = getattr(record, name)
+            if isinstance(time, str) and utc_seconds(time) is None:
+                yield f"`{name}` is {time!r:.80}; allowed: a time as 2026-11-20T23:50:11.120Z"
+        points = set()
+        for metric in record.metrics:
+            if fault := self.plan.register.fault(metric):
+                yield fault
+                return
+            point = metric.name, tuple(sorted((metric.at or {}).items()))
+            if point in points:
+                yield f"`metrics` hold {metric.name} at {metric.at or 'no point'!s:.80} twice"
+            points.add(point)
+
+
+def _other(name: str, case: PlannedCase, value: object = "another") -> str:
+    return (
+        f"`{name}` is {value!r:.80}, but plan.json has {getattr(case, name)!r:.80} for case"
+        f" {case.id}. The line or the plan was changed after the run."
+    )
+
+
+def nodes_fault(nodes: list[str]) -> str | None:
+    """A node whose name could not be one."""
+    odd = odd_word(nodes)
+    return None if odd is None else f"`nodes` holds {odd!r}; {ALLOWED}"
+
+
+def artifacts_fault(artifacts: Mapping[str, str]) -> str | None:
+    """A path that leads out of the run directory, or no folder of it."""
+    odd = next((path for path in raw_paths(artifacts).values() if not is_artifact(path)), None)
+    if odd is None:
+        return None
+    return (
+        f"`artifacts` holds {odd!r}; allowed is the name of a file in a folder of the run"
+        " directory, as raw/x.out"
+    )

@@ -16,10 +16,17 @@ import msgspec
 from records.errors import AssayError
 from records.input_files import decoded, kind_at, line_batches, opened
 from records.metric import Metric
-from records.run.belonging import Belonging, artifacts_fault, nodes_fault
 from records.run.chain import Chain
 from records.run.plan import Plan
-from records.run.record import SCHEMA, Record, Status, decode_line
+from records.run.record import (
+    SCHEMA,
+    Belonging,
+    Record,
+    Status,
+    artifacts_fault,
+    decode_line,
+    nodes_fault,
+)
 from records.text.withheld import masked
 
 

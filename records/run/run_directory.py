@@ -14,17 +14,14 @@ from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing, taken, write_whole
-from records.input_files import kind_at, opened
-from records.run.belonging import Belonging
+from records.input_files import FILE, kind_at, opened
 from records.run.chain import chain_of
-from records.run.extensions import read_plan
-from records.run.interims import INTERIMS, Interim, read_interims
+from records.run.interims import INTERIMS, Interim, read_interims, read_plan
 from records.run.plan import Plan
 from records.run.provenance import Provenance, read_provenance
-from records.run.record import Record, read_records
+from records.run.record import Belonging, Record, read_records
 from records.run.record_lines import Ledger
 from records.site.pair_scans import FOLDER as POINTS
-from records.untrusted import FILE, refuse_replaceable
 
 #: Where runs are kept, below the folder in which `assay` is called.
 RESULTS = Path("results")
@@ -157,10 +154,8 @@ def refuse_other(path: Path, *, folder: bool = False) -> None:
 
 
 def create_run(campaign_text: str, plan: Plan) -> RunDirectory:
-    """A fresh run directory with the campaign as asked and its plan. Raises AssayError where
-    another user could replace it."""
+    """A fresh run directory with the campaign as asked and its plan."""
     path = RESULTS / plan.campaign / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
-    refuse_replaceable(path)
     try:
         run = RunDirectory(path)
         path.mkdir(parents=True)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts that a node tells of itself: hardware, firmware, kernel, network adapters, file systems.
 
-None is what the node does not tell an ordinary user.
+None is what the node does not tell an ordinary user. Nodes in lists as Slurm shortens them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -111,3 +112,36 @@ def _flat(head: str, value: Any) -> Iterator[tuple[str, str]]:
             yield "memory", f"{round(inner / _MEMORY_STEP_BYTES)} GiB"
         elif inner not in (None, []):
             yield name, ", ".join(map(str, inner)) if isinstance(inner, list) else str(inner)
+
+
+#: Names that a list may stand for.
+MOST_NAMES = 100_000
+
+
+def names_in(listed: str) -> list[str]:
+    """The names in a list such as n[1-3,08],m2, each once, in its order; none where an item is no
+    name, or stands for too many: anybody may have written it."""
+    names: list[str] = []
+    for item in re.findall(r"(?:[^,\[\]\s]|\[[^\[\]]*\])+", listed):
+        made = [""]
+        for part in re.split(r"(\[[^\]]*\])", item):
+            choices = _numbers(part[1:-1]) if part.startswith("[") else [part]
+            if len(made) * len(choices) + len(names) > MOST_NAMES:
+                return []
+            made = [begin + choice for begin in made for choice in choices]
+        names += made
+    return list(dict.fromkeys(names))
+
+
+def _numbers(ranges: str) -> list[str]:
+    """The numbers in ranges such as 0-3,08, as wide as the first of each; none where one is no
+    range."""
+    found: list[str] = []
+    for one in ranges.split(","):
+        first, _, last = one.partition("-")
+        last = last or first
+        if not re.fullmatch(r"[0-9]{1,9},[0-9]{1,9}", f"{first},{last}"):
+            return []
+        numbers = range(int(first), int(last) + 1)[:MOST_NAMES]
+        found += [f"{number:0{len(first)}d}" for number in numbers]
+    return found

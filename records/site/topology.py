@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hops between two nodes, by the topology that a site declares.
+"""Hops between two nodes, by the tree of switches that a site declares.
 
-In a tree of switches a hop is a switch that a message passes: nodes of one switch are 1 hop apart.
-In a torus, which has its switches in its nodes, a hop is a link: neighbours are 1 hop apart, as T.
-H. Dunigan counted on his hypercubes (ORNL/TM-10881, 1988). So h hops cost h - 1 times what one
-more hop costs (J. J. Dongarra and T. H. Dunigan, ORNL/TM-13006, 1996), either way.
+A hop is a switch that a message passes: nodes of one switch are 1 hop apart. So h hops cost h - 1
+times what one more hop costs (J. J. Dongarra and T. H. Dunigan, ORNL/TM-13006, 1996).
 """
 
 from __future__ import annotations
 
 import os
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import combinations, product
-from math import prod
 from pathlib import Path
 
 from ClusterShell.NodeSet import NodeSet, NodeSetParseError
@@ -30,42 +26,6 @@ Pair = tuple[str, str]
 _LINE = re.compile(r"(\w+)=(\S+)")
 
 
-class Topology(ABC):
-    """Hop counts between the nodes of a site, but those that are `left_out`. `leaves` are the nodes
-    at each switch that has nodes; none in a torus."""
-
-    def __init__(self, left_out: frozenset[str]) -> None:
-        self._left_out = left_out
-        self.leaves: dict[str, list[str]] = {}
-
-    @abstractmethod
-    def hops(self, one: str, other: str) -> int | None:
-        """Hops between two nodes; None where nothing declared joins them."""
-
-    @abstractmethod
-    def pairs(self, among: Collection[str] | None = None) -> Iterator[Pair]:
-        """Pairs of nodes, among them at least one of every hop count that there is; `among`: of
-        these nodes alone."""
-
-    def pair_at(
-        self, hops: int, cores: Mapping[str, list[int]], among: Collection[str] | None = None
-    ) -> Pair | None:
-        """Two nodes so many hops apart, `among` these nodes if they are given; None if there are
-        none. `cores` are the cores of nodes that share one machine: a pair that shares none is
-        preferred."""
-        found = [pair for pair in self.pairs(among) if self.hops(*pair) == hops]
-        apart = (p for p in found if not set(cores.get(p[0], ())) & set(cores.get(p[1], ())))
-        return next(apart, found[0] if found else None)
-
-    @cached_property
-    def hop_counts(self) -> list[int]:
-        """Every hop count that two nodes have, ascending."""
-        return sorted({hops for pair in self.pairs() if (hops := self.hops(*pair))})
-
-    def _kept(self, nodes: Iterable[str], among: Collection[str] | None) -> list[str]:
-        return [n for n in nodes if n not in self._left_out and (among is None or n in among)]
-
-
 class SwitchDescription(BaseModel):
     """A switch of a tree, with the nodes or the switches below it as Slurm lists them."""
 
@@ -76,30 +36,18 @@ class SwitchDescription(BaseModel):
 
 
 class TopologyDescription(BaseModel):
-    """The section `topology` of a site: one of `slurm`, `switches` and `torus`."""
+    """The section `topology` of a site: one of `slurm` and `switches`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     slurm: str | None = key("Path of the site's topology.conf, a tree.", default=None)
     switches: dict[str, SwitchDescription] = key("A tree of switches, by name.", default={})
-    torus: list[int] = key(
-        "Nodes in each ring of a torus; a hypercube of 2^d nodes has d rings of 2.", "nodes", []
-    )
-    nodes: str = key(
-        "Nodes of the torus, the last coordinate changing first: in a hypercube by ascending"
-        " number.",
-        default="",
-    )
     left_out: list[str] = key("Nodes that launches are kept off; filled in by a run.", default=[])
 
     @model_validator(mode="after")
     def _one_kind(self) -> TopologyDescription:
-        if [self.slurm is not None, bool(self.switches), bool(self.torus)].count(True) != 1:
-            raise ValueError("give one of slurm, switches and torus")
-        if bool(self.nodes) != bool(self.torus):
-            raise ValueError("nodes and torus go together; a switch has its own nodes")
-        if any(length < 2 for length in self.torus):
-            raise ValueError("a ring of a torus has 2 nodes or more")
+        if (self.slurm is None) != bool(self.switches):
+            raise ValueError("give one of slurm and switches")
         return self
 
     def read(self, folder: Path) -> TopologyDescription:
@@ -115,10 +63,7 @@ class TopologyDescription(BaseModel):
 
     def topology(self) -> Topology:
         """Topology described so. Raises AssayError for a contradiction, naming switch or node."""
-        if self.torus:
-            nodes = _expand(self.nodes, "topology.nodes")
-            return Torus(self.torus, nodes, frozenset(self.left_out))
-        return SwitchTree(self.switches, frozenset(self.left_out))
+        return Topology(self.switches, frozenset(self.left_out))
 
 
 def switches_of(text: str, file: str) -> dict[str, SwitchDescription]:
@@ -142,35 +87,28 @@ def switches_of(text: str, file: str) -> dict[str, SwitchDescription]:
     return found
 
 
-class SwitchTree(Topology):
-    """A tree of switches; several trees that nothing joins are allowed, as Slurm allows them."""
+class Topology:
+    """Hop counts between the nodes of a site in a tree of switches, but those that are `left_out`;
+    several trees that nothing joins are allowed, as Slurm allows them. `leaves` are the nodes at
+    each switch that has nodes."""
 
     def __init__(
         self, switches: Mapping[str, SwitchDescription], left_out: frozenset[str] = frozenset()
     ) -> None:
-        super().__init__(left_out)
+        self._left_out, self._switch_of = left_out, dict[str, str]()
+        self.leaves: dict[str, list[str]] = {}
         above: dict[str, str] = {}
-        self._switch_of: dict[str, str] = {}
         for name, switch in switches.items():
             nodes = _expand(switch.nodes, f"topology: switch {name}")
-            for node in nodes:
-                if (other := self._switch_of.setdefault(node, name)) != name:
-                    raise AssayError(
-                        f"topology: node {node} is at the switches {other} and {name}; allowed is"
-                        " one"
-                    )
+            _join(self._switch_of, nodes, name, "node {} is at the switches {} and {}")
             if kept := self._kept(nodes, None):
                 self.leaves[name] = kept
-            for below in _expand(switch.switches, f"topology: switch {name}"):
-                if below not in switches:
-                    raise AssayError(
-                        f"topology: switch {name} names the switch {below}, which is not one"
-                    )
-                if (other := above.setdefault(below, name)) != name:
-                    raise AssayError(
-                        f"topology: switch {below} is below {other} and {name}; allowed is one, as"
-                        " in a tree"
-                    )
+            below = _expand(switch.switches, f"topology: switch {name}")
+            if unknown := [one for one in below if one not in switches]:
+                raise AssayError(
+                    f"topology: switch {name} names the switch {unknown[0]}, which is not one"
+                )
+            _join(above, below, name, "switch {} is below {} and {}")
         #: The switches from each one that has nodes to the top.
         self._paths: dict[str, list[str]] = {}
         for name in dict.fromkeys(self._switch_of.values()):
@@ -183,7 +121,8 @@ class SwitchTree(Topology):
                 path.append(higher)
 
     def hops(self, one: str, other: str) -> int | None:
-        """Switches on the way: up from either node to the first that both have above them."""
+        """Switches on the way, up from either node to the first that both have above them; None
+        where nothing joins them."""
         ends = (self._switch_of.get(one), self._switch_of.get(other))
         if one == other or ends[0] is None or ends[1] is None:
             return None
@@ -192,44 +131,38 @@ class SwitchTree(Topology):
         return None if shared is None else first.index(shared) + second.index(shared) + 1
 
     def pairs(self, among: Collection[str] | None = None) -> Iterator[Pair]:
-        """Pairs among the first two nodes of each switch: they stand for the others there."""
+        """Pairs among the first two nodes of each switch, which stand for the others there: at
+        least one of every hop count that there is; `among`: of these nodes alone."""
         leaves = [self._kept(nodes, among)[:2] for nodes in self.leaves.values()]
         for nodes in leaves:
             yield from combinations(nodes, 2)
         for some, others in combinations(leaves, 2):
             yield from product(some, others)
 
+    def pair_at(
+        self, hops: int, cores: Mapping[str, list[int]], among: Collection[str] | None = None
+    ) -> Pair | None:
+        """Two nodes so many hops apart, `among` these nodes if they are given; None if there are
+        none. `cores` are the cores of nodes that share one machine: a pair that shares none is
+        preferred."""
+        found = [pair for pair in self.pairs(among) if self.hops(*pair) == hops]
+        apart = (p for p in found if not set(cores.get(p[0], ())) & set(cores.get(p[1], ())))
+        return next(apart, found[0] if found else None)
 
-class Torus(Topology):
-    """Rings of nodes in any number of dimensions, every place taken; a message goes round the
-    shorter way in each."""
+    @cached_property
+    def hop_counts(self) -> list[int]:
+        """Every hop count that two nodes have, ascending."""
+        return sorted({hops for pair in self.pairs() if (hops := self.hops(*pair))})
 
-    def __init__(
-        self, rings: list[int], nodes: list[str], left_out: frozenset[str] = frozenset()
-    ) -> None:
-        super().__init__(left_out)
-        if len(nodes) != prod(rings):
-            raise AssayError(
-                f"topology: a torus of {' × '.join(map(str, rings))} has {prod(rings)} nodes;"
-                f" {len(nodes)} are named"
-            )
-        self._rings = rings
-        self._place = dict(zip(nodes, product(*map(range, rings)), strict=True))
+    def _kept(self, nodes: Iterable[str], among: Collection[str] | None) -> list[str]:
+        return [n for n in nodes if n not in self._left_out and (among is None or n in among)]
 
-    def hops(self, one: str, other: str) -> int | None:
-        """Links on the shortest way; in a hypercube the bits in which two numbers differ."""
-        if one == other or not {one, other} <= self._place.keys():
-            return None
-        apart = [abs(a - b) for a, b in zip(self._place[one], self._place[other], strict=True)]
-        return sum(min(d, length - d) for d, length in zip(apart, self._rings, strict=True))
 
-    def pairs(self, among: Collection[str] | None = None) -> Iterator[Pair]:
-        """The first node with each other one: every node of a torus sees the same distances. Where
-        nodes are left out, every pair of the others."""
-        nodes = self._kept(self._place, among)
-        if len(nodes) < len(self._place):
-            return combinations(nodes, 2)
-        return ((nodes[0], other) for other in nodes[1:])
+def _join(above: dict[str, str], names: Iterable[str], switch: str, fault: str) -> None:
+    """Put names below a switch. Raises AssayError for one that is below another."""
+    for name in names:
+        if (other := above.setdefault(name, switch)) != switch:
+            raise AssayError(f"topology: {fault.format(name, other, switch)}; allowed is one")
 
 
 def _expand(text: str, where: str) -> list[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that are not alike are told by the fact that differs; those that are alike, once."""
 
-from records.history.context import context_of
+from records.history.model import context_of
 from records.run.provenance import EnvironmentAsRun, Provenance, read_provenance
 from records.site import node_facts
 from records.site.node_facts import Nic, NodeFacts, differences, oddities

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from records.errors import AssayError
-from records.history.context import context_of
+from records.history.model import context_of
 from records.run import provenance as as_run
 from records.run.provenance import Provenance, read_provenance
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hop counts by a declared topology: trees of switches, tori, what contradicts itself, plans."""
+"""Hop counts by a declared topology: trees of switches, what contradicts itself, plans."""
 
-import dataclasses
 import re
 from itertools import combinations
 
@@ -14,7 +13,7 @@ from assay.schema import campaign_from_text
 from assay.sites import loading, site_file
 from assay.tests.campaign_texts import SITE
 from records.errors import AssayError
-from records.site.topology import SwitchTree, TopologyDescription, switches_of
+from records.site.topology import Topology, TopologyDescription, switches_of
 
 TWO_LEVELS = """\
 # leaves first, as Slurm's manual does
@@ -39,12 +38,8 @@ cases:
 """
 
 
-def tree(text: str) -> SwitchTree:
-    return SwitchTree(switches_of(text, "topology.conf"))
-
-
-def torus(rings: list[int], nodes: str) -> TopologyDescription:
-    return TopologyDescription(torus=rings, nodes=nodes)
+def tree(text: str) -> Topology:
+    return Topology(switches_of(text, "topology.conf"))
 
 
 @pytest.mark.parametrize(
@@ -71,15 +66,6 @@ def test_the_hop_counts_of_a_tree_are_those_of_all_its_pairs():
     assert found.hop_counts == [1, 3, 4]
 
 
-def test_hops_in_a_hypercube_are_the_bits_that_differ_and_in_a_ring_the_shorter_way():
-    cube = torus([2] * 6, "n[0-63]").topology()
-    for a, b in combinations(range(64), 2):
-        assert cube.hops(f"n{a}", f"n{b}") == (a ^ b).bit_count()
-    assert cube.hop_counts == [1, 2, 3, 4, 5, 6]
-    ring = torus([5], "n[0-4]").topology()
-    assert [ring.hops("n0", f"n{i}") for i in range(1, 5)] == [1, 2, 2, 1]
-
-
 @pytest.mark.parametrize(
     ("topology", "hops", "cores", "granted", "pair"),
     [
@@ -90,9 +76,6 @@ def test_hops_in_a_hypercube_are_the_bits_that_differ_and_in_a_ring_the_shorter_
         (tree(TWO_LEVELS), 3, {}, None, ("n1", "n3")),
         (tree(TWO_LEVELS), 3, {}, ["n2", "n4", "n5"], ("n2", "n4")),
         (tree(TWO_LEVELS), 3, {}, ["n1", "n2", "n5"], None),
-        (torus([2, 2, 2], "n[0-7]").topology(), 3, {}, ["n1", "n5", "n6"], ("n1", "n6")),
-        (torus([2, 2, 2], "n[0-7]").topology(), 1, {}, ["n0", "n3"], None),
-        (torus([2, 2, 2], "n[0-7]").topology(), 1, {}, [], None),
     ],
 )
 def test_a_pair_is_of_granted_nodes_on_different_cores(topology, hops, cores, granted, pair):
@@ -104,9 +87,6 @@ def test_a_pair_is_found_beside_nodes_that_are_left_out():
     described = TopologyDescription(switches=switches_of(TWO_LEVELS, "t"), left_out=["n1", "n3"])
     assert described.topology().pair_at(3, {}) == ("n2", "n4")
     assert described.topology().hop_counts == [1, 3, 4]
-    cube = TopologyDescription(torus=[2, 2], nodes="n[0-3]", left_out=["n0"]).topology()
-    assert cube.pair_at(2, {}) == ("n1", "n2")
-    assert cube.hop_counts == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -131,15 +111,14 @@ def test_a_tree_that_is_none_is_refused_by_name(text, said):
 @pytest.mark.parametrize(
     "section",
     [
-        *({}, {"slurm": "t.conf", "torus": [2], "nodes": "n[0-1]"}, {"torus": [2]}),
-        *({"torus": [1, 2], "nodes": "n[0-1]"}, {"switches": {"a": {"nodes": "n1", "speed": 3}}}),
+        {},
+        {"slurm": "t.conf", "switches": {"a": {"nodes": "n1"}}},
+        {"switches": {"a": {"nodes": "n1", "speed": 3}}},
     ],
 )
-def test_a_section_says_one_thing_and_a_torus_has_no_place_left(section):
+def test_a_section_says_one_thing(section):
     with pytest.raises(ValidationError):
         TopologyDescription.model_validate(section)
-    with pytest.raises(AssayError, match="2 × 3 has 6 nodes; 5 are named"):
-        torus([2, 3], "n[1-5]").topology()
 
 
 def test_a_site_may_name_its_topology_conf(tmp_path, monkeypatch):
@@ -161,31 +140,10 @@ def test_the_sections_that_the_readme_shows_are_sections():
     shown = re.findall(r"^topology: .*$", (site_file.SITES / "README.md").read_text(), re.MULTILINE)
     sections = [TopologyDescription.model_validate(yaml.safe_load(t)["topology"]) for t in shown]
     assert sections[0].slurm == "/etc/slurm/topology.conf"
-    assert [one.topology().hop_counts for one in sections[1:]] == [[1, 3], [1, 2, 3]]
-
-
-def test_pairs_that_the_site_does_not_have_are_skipped_with_the_counts_that_it_has():
-    facts = dataclasses.replace(SITE, topology=tree(TWO_SWITCHES))
-    skipped = [case.skipped for case in make_plan(campaign_from_text("h.yaml", HOPS), facts).cases]
-    reason = "no two nodes of site virtual are 2 hops apart; by its topology there are pairs at "
-    assert skipped == [None, None, f"{reason}1, 3", None]
+    assert [one.topology().hop_counts for one in sections[1:]] == [[1, 3]]
 
 
 def test_a_site_without_a_topology_skips_every_hop_count_and_keeps_the_plain_echo():
     plain, *others = make_plan(campaign_from_text("h.yaml", HOPS), SITE).cases
     assert (plain.skipped, "hops" in plain.params) == (None, False)
     assert all("declares no topology" in str(case.skipped) for case in others)
-
-
-@pytest.mark.parametrize(
-    ("fixed", "said"),
-    [
-        ("{hops: 1, placement: within-node}", "hops = 1 needs placement = between-nodes"),
-        ("{hops: 1, distance: 2}", "distance = 2 and hops = 1; give one of them"),
-        ("{hops: -1}", "allowed is an integer from 0 to 4096"),
-    ],
-)
-def test_hops_that_contradict_the_placement_are_refused(fixed, said):
-    text = HOPS.replace("matrix: {hops: [0, 1, 2, 3]}\n    fixed: {sizes: [8]}", f"fixed: {fixed}")
-    with pytest.raises(AssayError, match=said):
-        make_plan(campaign_from_text("h.yaml", text), SITE)

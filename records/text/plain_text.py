@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text of programs as it may leave: without what a terminal executes or a reader cannot see.
 
-Everything that prints or writes pages passes its text through here.
+Everything that prints or writes pages passes its text through here. Names with numbers in the order
+that people expect.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: Characters that a line shows of a program's output.
@@ -50,3 +51,14 @@ def end_of_output(lines: Sequence[str]) -> str:
     lines = [_COLOUR.sub("", line) for line in lines]
     line = one_line(next((line for line in reversed(lines) if line.strip()), "no output yet"))
     return line if len(line) <= _SHOWN else f"…{line[1 - _SHOWN :]}"
+
+
+def natural_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Names with n2 before n10."""
+    return tuple(sorted(names, key=natural))
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key that puts n2 before n10."""
+    parts = re.findall(r"\d+|\D", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

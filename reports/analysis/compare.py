@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from records.run.extensions import in_turn
+from records.run.interims import in_turn
 from reports.analysis.cells import Comparison, ComparisonJudgement
 from reports.analysis.family import Family, gather
 from reports.analysis.score import OverallScore

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from records.axes import along_curve, beside_curve
 from records.flags import INVALID_ON_PURPOSE
+from records.units import along_curve, beside_curve
 from reports.analysis.cells import Comparison
 from reports.analysis.failures import Failures, Ranked, rank_failures_last
 from reports.analysis.pairing import Point, PointKey, combine, paired_points, points_by_environment

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.forms import key
-from records.site.pair_places import Indices
-from records.site.pair_scans import NODE, PEER, sample_told
-from records.text.natural import natural_order
+from records.site.pair_scans import NODE, PEER, Indices, sample_told
+from records.text.plain_text import natural_order
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.curves import of_check
 from reports.checks.common.hops import hops_table

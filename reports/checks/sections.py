@@ -10,8 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from records.axes import axis_of
 from records.plugins import hooks, section_packages
+from records.units import axis_of
 from reports.analysis.run import Analysis
 from reports.notation.labels import value_text
 from reports.show.draw import svg_of

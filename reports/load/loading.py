@@ -14,13 +14,11 @@ import numpy as np
 
 from records.errors import AssayError
 from records.input_files import kind_at
-from records.run.belonging import Belonging
 from records.run.chain import Chain
-from records.run.extensions import read_plan
-from records.run.interims import INTERIMS, Interim, asked_blocks, read_interims
+from records.run.interims import INTERIMS, Interim, asked_blocks, read_interims, read_plan
 from records.run.plan import Plan, PlannedCase
 from records.run.provenance import Provenance, read_provenance
-from records.run.record import Status, has_torn_tail
+from records.run.record import Belonging, Status, has_torn_tail
 from records.site.node_facts import differences
 from reports.load.launches import AtKey, Launch, Launches, Series, stacked
 from reports.load.raw_state import raw_warnings

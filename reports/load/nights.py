@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from records.history.context import NODE
-from records.history.model import Change, History, Night
+from records.history.model import NODE_FACT, Change, History, Night
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -64,7 +63,7 @@ def nights_of(history: History, least_launches: int = LEAST_LAUNCHES) -> Nights:
 
 def told_by_nodes(name: str) -> bool:
     """True for an entry of the context that is known from a job on nodes only."""
-    return name.startswith(NODE) or name.endswith(_OF_A_JOB) or ".job_variables." in name
+    return name.startswith(NODE_FACT) or name.endswith(_OF_A_JOB) or ".job_variables." in name
 
 
 def concerns(name: str, environment: str) -> bool:

@@ -14,8 +14,8 @@ import numpy as np
 from records.errors import AssayError
 from records.input_files import kind_at
 from records.run.archive import RawFiles
-from records.run.belonging import checksum_of, raw_paths
 from records.run.plan import Plan
+from records.run.record import checksum_of, raw_paths
 from reports.load.launches import Launches
 
 #: Raw files that are compared; of a run that has more only the archives must be there, for a report

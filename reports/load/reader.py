@@ -21,8 +21,8 @@ from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.input_files import decoded
 from records.metric import point_fault
-from records.run.belonging import Belonging, checksum_of
 from records.run.chain import Chain
+from records.run.record import Belonging, checksum_of
 from records.run.record_lines import Batch, Line, Value, artifacts_of, batches, nodes_of
 from records.site.pair_scans import ARTIFACT
 from records.text.withheld import masked

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from records.errors import AssayError
 from records.input_files import opened_below
-from records.site.pair_places import Indices
-from records.site.pair_scans import NODE, PEER
-from records.text.natural import natural_order
+from records.site.pair_scans import NODE, PEER, Indices
+from records.text.plain_text import natural_order
 from reports.load.launches import Series
 
 Floats = NDArray[np.float32]

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from records.axes import axis_of
 from records.run.plan import PlannedCase
+from records.units import axis_of
 from reports.notation.units import bytes_text, count_text, fixed
 from reports.notation.values import between
 

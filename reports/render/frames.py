@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from records.axes import MESSAGE_BYTES, axis_of
 from records.run.plan import PlannedCase
 from records.text.plain_text import plain
+from records.units import MESSAGE_BYTES, axis_of
 from reports.analysis.run import Analysis, Row
 from reports.notation.labels import pairs_text
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 
-from records.axes import axis_of
 from records.flags import BEYOND_LIMIT
+from records.units import axis_of
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation import units
 from reports.notation.labels import point_text

@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from records.axes import MESSAGE_BYTES, axis_of
 from records.flags import shares_cores
+from records.units import MESSAGE_BYTES, axis_of
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.labels import point_text
 from reports.notation.palette import Look

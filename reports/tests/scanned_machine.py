@@ -13,7 +13,7 @@ from records.criteria import Criteria
 from records.metric import MetricDefinition, Register
 from records.run.plan import PlannedCase
 from records.site.limits import Nominal
-from records.site.pair_places import Indices, sampled_pairs
+from records.site.pair_scans import Indices, sampled_pairs
 from reports.load.scans import PairColumns
 from reports.tests import synthetic
 from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, ScanValues

@@ -18,8 +18,7 @@ from assay.criteria.loading import criteria_from_text
 from assay.documents import acceptance_files as store
 from assay.documents.verify import verify
 from records.errors import AssayError
-from records.run.chain import SEAL
-from records.run.checksums import SIGNATURE, digest, sign, sums_text
+from records.run.chain import SEAL, SIGNATURE, digest, sign, sums_text
 from reports.render import html, terminal
 from reports.render.junit import junit
 from reports.render.pdf import find_browser

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from records.site.pair_places import sampled_pairs
+from records.site.pair_scans import sampled_pairs
 from reports.statistics.bounds import decide, median_bounds, spread_bounds
 from reports.statistics.levels import peers_of, reach_of, top_of
 from reports.verdicts.acceptance.fabric import fabric_of

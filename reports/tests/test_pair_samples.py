@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from records.site.pair_places import sampled_pairs
+from records.site.pair_scans import sampled_pairs
 from reports.checks.alltoall_pairs import matrices, seen
 from reports.load.loading import load_run
 from reports.load.scans import joined, pair_columns

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from records.run.extensions import read_plan
+from records.run.interims import read_plan
 from records.run.rerun import rerun_campaign, rerun_ids
 from reports.load.loading import load_run
 from reports.verdicts.acceptance.judge import judge

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -147,16 +146,3 @@ def seen_from_a_fixture() -> set[str]:
 def test_what_a_test_starts_has_nothing_of_its_caller(seen_from_a_fixture):
     for seen in (seen_from_a_fixture, _seen_by_a_program()):
         assert not {name for name in seen if name in OF_CALLERS or name.startswith("PYTEST_")}
-
-
-def test_what_a_test_starts_has_nothing_of_make_and_ci():
-    one = f"{__file__}::{test_what_a_test_starts_has_nothing_of_its_caller.__name__}"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", one],
-        cwd=ROOT,
-        env=os.environ | OF_CALLERS,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout

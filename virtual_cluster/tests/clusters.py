@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 
 import virtual_cluster
-from virtual_cluster import host, trial
-from virtual_cluster.api import Cluster
-from virtual_cluster.lifecycle import state_of
+from virtual_cluster import host, namespaces
+from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import state_root
 
 MISSING = host.missing_programs()
-REASON = f"missing: {', '.join(MISSING)}" if MISSING else trial.refusal()
+REASON = f"missing: {', '.join(MISSING)}" if MISSING else namespaces.refusal()
 NEEDS_CLUSTER = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}"),

@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -17,9 +16,8 @@ import pytest
 import virtual_cluster
 from records.errors import AssayError
 from virtual_cluster import host
-from virtual_cluster.api import Cluster
+from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.command import main
-from virtual_cluster.lifecycle import state_of
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
@@ -150,37 +148,13 @@ def test_folders_are_shown_at_their_own_paths_read_only_also_anew(
         shared.show([Path(shared.site_facts()["state_dir"]).parent])
 
 
-def test_commands_start_with_a_clean_environment_and_the_callers_time_zone(
-    shared: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SURPRISE", "1")
-    monkeypatch.setenv("TZ", "<+1345>-13:45")
-    assert run_in(shared, "date", "+%z").strip() == "+1345"
-    command = shared.user_command(["env"], env={"GIVEN": "a b"})
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=True)
-    assert "GIVEN=a b" in done.stdout.splitlines()
-    assert "SURPRISE" not in done.stdout
-
-
-def test_a_cluster_that_is_up_is_not_made_again_by_a_second_main_job_either(
-    shared: Cluster,
-) -> None:
+def test_a_cluster_that_is_up_is_not_made_again(shared: Cluster) -> None:
     with pytest.raises(AssayError, match=f"assay cluster down --name {shared.name}"):
         virtual_cluster.up(ClusterSpec(shared.name))
-    done = subprocess.run(
-        [Path(__file__).resolve().parents[2] / "setup" / "demo.sh"],
-        env={**os.environ, "CLUSTER": shared.name},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "is up already" in done.stderr
     assert set(on_nodes(shared, "hostname")) == {"n1", "n2", "n3", "n4"}
 
 
-@pytest.mark.parametrize("stage", ["network", "munged", "slurmd on", "up after"])
+@pytest.mark.parametrize("stage", ["network", "slurmd on", "up after"])
 def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
     killed_up(name, stage)
     if stage == "up after":
@@ -201,23 +175,6 @@ def killed_up(name: str, stage: str) -> None:
         while stage not in up.stdout.readline():
             assert up.poll() is None
         up.kill()
-
-
-def test_down_removes_what_a_killed_up_left_however_long_that_takes(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    killed_up(name, "slurmd on")
-    limits = []
-    run = host.run
-
-    def noted(argv: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
-        limits.extend([how["limited"]] if argv[0] == "rm" else [])
-        return run(argv, **how)
-
-    monkeypatch.setattr(host, "run", noted)
-    assert virtual_cluster.down(name)
-    assert set(limits) == {False}
-    wait_for(lambda: traces(name) == {})  # a holder that was not recorded ends by itself
 
 
 def test_an_up_that_fails_takes_down_what_it_made(
@@ -263,19 +220,6 @@ def test_batch_jobs_start_and_end_at_once(shared: Cluster) -> None:
     assert subprocess.run(refused, capture_output=True, check=False).returncode
 
 
-def test_orphans_of_jobs_are_reaped(shared: Cluster) -> None:
-    on_nodes(shared, "(setsid sleep 0.1 &) ; true")
-    left = "ps -e -o stat=,comm= | grep -cE '^Z|sleep$' || true"
-    wait_for(lambda: on_nodes(shared, left) == ["0"] * 4)
-
-
-def test_a_fast_ethernet_link_carries_no_more_than_fast_ethernet(shared: Cluster) -> None:
-    before, begun = received(shared, "eth0", "n1"), time.monotonic()
-    send(shared, "n2", "n1", megabytes=50)
-    came = received(shared, "eth0", "n1") - before
-    assert 0 < came / (time.monotonic() - begun) < 12.5e6
-
-
 def test_the_command_line_shows_and_enters_the_cluster(
     shared: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -291,6 +235,25 @@ def test_the_command_line_shows_and_enters_the_cluster(
     for words, expected in ((["n3", "--", "hostname"], "n3"), (["--", "id", "-un"], "assay")):
         done = subprocess.run([*shell, *words], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected
+
+
+def test_commands_start_with_a_clean_environment_and_the_callers_time_zone(
+    shared: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SURPRISE", "1")
+    monkeypatch.setenv("TZ", "<+1345>-13:45")
+    assert run_in(shared, "date", "+%z").strip() == "+1345"
+    command = shared.user_command(["env"], env={"GIVEN": "a b"})
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=True)
+    assert "GIVEN=a b" in done.stdout.splitlines()
+    assert "SURPRISE" not in done.stdout
+
+
+def test_a_fast_ethernet_link_carries_no_more_than_fast_ethernet(shared: Cluster) -> None:
+    before, begun = received(shared, "eth0", "n1"), time.monotonic()
+    send(shared, "n2", "n1", megabytes=50)
+    came = received(shared, "eth0", "n1") - before
+    assert 0 < came / (time.monotonic() - begun) < 12.5e6
 
 
 SCRIPT = "trap 'sleep 1; echo caught; exit 3' INT; echo begun; while :; do sleep 0.1; done"

@@ -3,14 +3,14 @@
 
 import pytest
 
-from virtual_cluster import host, trial
+from virtual_cluster import host, namespaces
 from virtual_cluster.command import _split_words, main
 
 
 def test_missing_packages_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(trial, "refusal", lambda **_: "")
+    monkeypatch.setattr(namespaces, "refusal", lambda **_: "")
     missing = {"munged": "munge", "slurmd": "slurm-wlm"}
     monkeypatch.setattr(host, "missing_programs", lambda _: missing)
     assert main(["up", "--name", "t-none"]) == 4

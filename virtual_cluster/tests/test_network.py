@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from virtual_cluster import host
-from virtual_cluster.network import WIRE_LEAST_BYTES, WIRE_OVERHEAD_BYTES, _speed_lines
+from virtual_cluster.namespaces import WIRE_LEAST_BYTES, WIRE_OVERHEAD_BYTES, _speed_lines
 from virtual_cluster.spec import NETWORKS
 
 #: Of a full Ethernet frame: what the kernel counts, and its room on the wire.

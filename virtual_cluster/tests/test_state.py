@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from records.errors import AssayError
-from virtual_cluster import lifecycle, processes
+from virtual_cluster import api, host
 from virtual_cluster import state as states
-from virtual_cluster.host import boot_id
-from virtual_cluster.processes import Process
+from virtual_cluster.host import Process, boot_id
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, cluster_lock, load_state, locked_state
 
@@ -75,12 +74,6 @@ def test_the_lock_goes_to_the_commands_of_its_holder() -> None:
         assert "x.lock" in opened
 
 
-def test_the_lock_of_a_cluster_that_is_gone_leaves_no_file(root: Path) -> None:
-    with cluster_lock("x"):
-        assert (root / "x.lock").exists()
-    assert not root.exists()
-
-
 def test_a_number_of_a_namespace_may_be_anothers_once_its_process_has_ended(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,17 +84,17 @@ def test_a_number_of_a_namespace_may_be_anothers_once_its_process_has_ended(
         asked.append(spaces)
         return True
 
-    monkeypatch.setattr(processes, "end", end)
+    monkeypatch.setattr(host, "end", end)
     state = saved()
     state.boot_id = boot_id()
     with subprocess.Popen(["sleep", "infinity"]) as child, subprocess.Popen(["true"]) as ended:
         for number, (name, pid) in enumerate((("holder", child.pid), ("n1", ended.pid)), 1):
-            ticks = processes.start_ticks(pid, "")
+            ticks = host.start_ticks(pid, "")
             assert ticks is not None
             state.record(name, Process(pid, ticks, number))
         assert state.processes["n1"].is_left()  # not reaped yet, so it has its number
         ended.wait()
-        lifecycle.down("x")
+        api.down("x")
         child.kill()
     assert asked == [{1}]
     assert not root.exists()

@@ -8,29 +8,25 @@ import pytest
 
 from records.errors import AssayError
 from virtual_cluster import Cluster
-from virtual_cluster.spec import ClusterSpec
-from virtual_cluster.switches import switch_tree
+from virtual_cluster.spec import ClusterSpec, switch_tree
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, made, received, run_in, send
 
 
 def test_nodes_are_dealt_evenly_to_the_lowest_switches() -> None:
     (switch,) = switch_tree("1", ["n1", "n2"])
     assert (switch.above, switch.nodes) == (None, ("n1", "n2"))
-    tree = switch_tree("2x2", [f"n{i}" for i in range(1, 7)])
-    assert [(s.name, s.above) for s in tree] == [
-        *(("top", None), ("s1", "top"), ("s2", "top")),
-        *(("s1-1", "s1"), ("s1-2", "s1"), ("s2-1", "s2"), ("s2-2", "s2")),
-    ]
-    assert [len(s.nodes) for s in tree[3:]] == [2, 1, 1, 2]
+    tree = switch_tree("4", [f"n{i}" for i in range(1, 7)])
+    assert [(s.name, s.above) for s in tree[:3]] == [("top", None), ("s1", "top"), ("s2", "top")]
+    assert [len(s.nodes) for s in tree[1:]] == [2, 1, 1, 2]
     assert [n for s in tree for n in s.nodes] == [f"n{i}" for i in range(1, 7)]
 
 
-@pytest.mark.parametrize("words", ["", "0", "2x", "x2", "2x0", "-1", "two", "2×2", "1000"])
-def test_what_is_no_tree_or_has_a_switch_without_a_node_is_refused(words: str) -> None:
+@pytest.mark.parametrize("words", ["", "0", "2x2", "-1", "two", "1000"])
+def test_what_is_no_number_or_has_a_switch_without_a_node_is_refused(words: str) -> None:
     with pytest.raises(AssayError, match=re.escape(f"--switches {words!r}: allowed are")):
         ClusterSpec(nodes=4, switches=words)
-    with pytest.raises(AssayError, match="6 switches have nodes, but there are 4 nodes"):
-        ClusterSpec(nodes=4, switches="2x3")
+    with pytest.raises(AssayError, match="there are 4 nodes"):
+        ClusterSpec(nodes=4, switches="6")
 
 
 @pytest.fixture(scope="module")

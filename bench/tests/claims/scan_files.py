@@ -31,11 +31,10 @@ from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence.ranks import Evidence, RankFacts
 from checks.common.json_lines import Output
-from records.run.belonging import CHECKSUM
 from records.run.plan import Plan
 from records.run.provenance import Provenance, SiteAsRun
-from records.site.pair_places import sampled_pairs
-from records.site.pair_scans import ARTIFACT, FOLDER, rounds_of_all
+from records.run.record import CHECKSUM
+from records.site.pair_scans import ARTIFACT, FOLDER, rounds_of_all, sampled_pairs
 from reports.load.loading import load_run
 from reports.tests.synthetic import chained, write_run
 

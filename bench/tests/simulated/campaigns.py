@@ -14,8 +14,7 @@ import numpy as np
 
 from bench.tests.judging import Comparisons, compare_environments
 from records.run.chain import Chain
-from records.run.extensions import UNTIL
-from records.run.interims import Interim, asked_blocks
+from records.run.interims import UNTIL, Interim, asked_blocks
 from records.run.plan import Extension, Plan, PlannedCase, Sequential, Totals
 from records.run.provenance import Provenance
 from records.run.record import Status

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from records.run.archive import ArchiveWriter, Packed, archive_name
-from records.run.belonging import CHECKSUM
 from records.run.chain import chain_of, write_seal
+from records.run.record import CHECKSUM
 from records.run.run_directory import RAW_SUFFIX, launch_stem
 from reports.tests.synthetic import ENVIRONMENTS, HPL_FIXED, case, write_run
 

@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from records.site.pair_places import Indices
-from records.site.topology import SwitchDescription, SwitchTree
+from records.site.pair_scans import Indices
+from records.site.topology import SwitchDescription, Topology
 from reports.tests import synthetic
 
 Floats = NDArray[np.float64]
@@ -100,9 +100,9 @@ class Machine:
         return {**leaves, "top": SwitchDescription(switches=f"s[1-{len(leaves)}]")}
 
     @property
-    def tree(self) -> SwitchTree:
+    def tree(self) -> Topology:
         """Topology of these switches."""
-        return SwitchTree(self.switches)
+        return Topology(self.switches)
 
     def bandwidth_shares(self, low: Indices, high: Indices) -> Floats:
         """The true share of each pair: the least on its way."""

@@ -14,13 +14,15 @@ from checks.alltoall_pairs import CHECK, FILE, MOST_IN_RECORD
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence.ranks import Evidence, RankFacts
 from checks.common.json_lines import Output, OutputError
-from records.site.pair_places import positions_of, rounds_of_pairs, sampled_pairs
 from records.site.pair_scans import (
     chance_link_missed,
     chance_node_missed,
     pairs_measured,
+    positions_of,
     rounds_of_all,
+    rounds_of_pairs,
     sample_told,
+    sampled_pairs,
 )
 
 MACHINE = Machine(50, pairs={(3, 9): 0.5})

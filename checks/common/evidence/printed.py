@@ -10,8 +10,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from records.text.epitaphs import speaking
-from records.untrusted import RefusedFileError, open_regular
+from records.input_files import RefusedFileError, open_regular
+from records.text.reasons import speaking
 
 #: Of longer output only the beginning, up to this, and the last TAIL_BYTES are read.
 LIMIT_BYTES = 64 * 2**20

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from records.flags import DISTURBED, DISTURBED_SHARE, NETWORK_UNPROVEN, OVERSUBSCRIBED
-from records.site.node_lists import names_in
+from records.site.node_facts import names_in
 
 #: What the probe sends at least; fewer bytes could be other traffic's.
 _PROBE_LEAST_BYTES = 2**16

@@ -13,10 +13,18 @@ from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.tests.evidence_of import evidence_of
 from records.site.topology import TopologyDescription
 
-CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]").topology()
+TREE = TopologyDescription.model_validate(
+    {
+        "switches": {
+            "a": {"nodes": "n[0-1]", "switches": "b"},
+            "b": {"nodes": "n[2-3]", "switches": "c"},
+            "c": {"nodes": "n[4-7]"},
+        }
+    }
+).topology()
 
 
-def launch(check: str = "pt2pt", hops: int = 0, topology=CUBE, **given):
+def launch(check: str = "pt2pt", hops: int = 0, topology=TREE, **given):
     definition = CHECKS[check]
     given = {"ranks": 2, **given} if check == "alltoall_pairs" else {"hops": hops}
     params = definition.parameters.model_validate(given)
@@ -29,7 +37,7 @@ def hops_of(found, *hosts: str):
     return hops_between(Output(evidence=evidence_of(*hosts)), found)
 
 
-@pytest.mark.parametrize(("hops", "pair"), [(0, None), (1, ("n0", "n1")), (3, ("n0", "n7"))])
+@pytest.mark.parametrize(("hops", "pair"), [(0, None), (1, ("n0", "n1")), (3, ("n0", "n4"))])
 def test_a_launch_asks_for_a_pair_so_many_hops_apart(hops, pair):
     assert launch(hops=hops).nodes_asked() == pair
 
@@ -44,9 +52,9 @@ def granted(monkeypatch, folder, *nodes: str, ends_at: float = 1e10, **more):
 
 def test_in_an_allocation_the_pair_is_one_of_its_nodes(tmp_path, monkeypatch):
     granted(monkeypatch, tmp_path, "n1", "n5", "n6")
-    assert launch(hops=3).nodes_asked() == ("n1", "n6")
+    assert launch(hops=3).nodes_asked() == ("n1", "n5")
     granted(monkeypatch, tmp_path, "n1", "n3")
-    assert launch(hops=3).nodes_asked() == ("n0", "n7"), "which is refused by name"
+    assert launch(hops=3).nodes_asked() == ("n0", "n4"), "which is refused by name"
 
 
 def test_a_site_without_a_topology_is_asked_for_no_nodes_and_gives_no_hops():
@@ -73,7 +81,7 @@ def test_every_pair_of_nodes_has_its_own_hops():
     found = hops_of(launch("alltoall_pairs"), "n0", "n6", "n1")
     at = [(metric.at["node"], metric.at["peer"]) for metric in found]
     assert at == [("n0", "n6"), ("n0", "n1"), ("n6", "n1")]
-    assert [metric.value for metric in found] == [2.0, 1.0, 3.0]
+    assert [metric.value for metric in found] == [3.0, 1.0, 3.0]
 
 
 def test_only_measured_pairs_have_hops():

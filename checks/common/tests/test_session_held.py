@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from checks.common.tests.judged import Launch
-from records.site.node_lists import names_in
+from records.site.node_facts import names_in
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -118,7 +118,7 @@ def test_a_job_is_looked_at_and_what_it_waits_for_is_told(slurm):
     assert made.job.look()
     made.job.tell("pending", "because\x1b[2J")
     (state,) = made.told
-    assert (state.job_id, state.reason, state.fits()) == ("12", "because [2J", True)
+    assert (state.job_id, state.reason) == ("12", "because [2J")
     assert state.expected_start is not None
     made.now += 7
     assert not made.job.look()

@@ -20,7 +20,7 @@ from plugins.contract.log import CONTRACTS, open_contract
 from plugins.contract.stability.ledger import WatchFolder
 from plugins.contract.tests.test_stability_judge import DOWN, UP, Ledger
 from records.errors import AssayError
-from records.run.checksums import signer
+from records.run.chain import signer
 from reports.tests import acceptance_runs as runs
 
 pytestmark = pytest.mark.usefixtures("believed")

@@ -20,7 +20,7 @@ from assay.tests.test_run_on_cluster import ASSAY, own_name, wait_for
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from plugins.contract.stability.ledger import ClusterLook, WatchFolder
 from plugins.contract.stability.result import OutagePart, stability_result
-from virtual_cluster import Cluster, ClusterSpec, processes, revive, up
+from virtual_cluster import Cluster, ClusterSpec, host, revive, up
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import folders, load_state
 from virtual_cluster.tests.clusters import run_in
@@ -106,7 +106,7 @@ class Rehearsal:
         """Kill a daemon, or all of a node; Slurm is not told."""
         state = load_state(NAME)
         assert state is not None
-        assert processes.end(state.processes[part])
+        assert host.end(state.processes[part])
 
     def play(self, plan: list[tuple[float, str, Callable[[], object]]]) -> None:
         """Do each at its second; what has a name begins an outage, and the next of it ends it."""

@@ -22,16 +22,14 @@ _WEIGHTS = (("cpu/assay-{node}/cpu.shares", "200000"), ("assay-{node}/cpu.weight
 
 @dataclass(frozen=True)
 class Fault:
-    """Fault that is planted: shares of cores' time and link, a rate of the disk, or scripts of the
-    administrator on the node that plant and remove it; the steps that are vetted, and what the line
-    says."""
+    """Fault that is planted: shares of cores' time and link, or scripts of the administrator on the
+    node that plant and remove it; the steps that are vetted, and what the line says."""
 
     title: str
     steps: str
     said: str
     cpu: float | None = None
     link: float | None = None
-    disk: float | None = None
     plant: str = ":"
     remove: str = ":"
     word: str = "unfit"
@@ -41,7 +39,6 @@ FAULTS = {
     "half": Fault("half of the cores' time", "arithmetic", "time on a core", cpu=0.5),
     "tenth": Fault("0.9 of the cores' time", "arithmetic", "time on a core", cpu=0.9),
     "link": Fault("half of the link's rate", "link", "link ", link=0.5),
-    "disk": Fault("a disk that writes 20 MB/s", "disk", "disk ", disk=20e6),
     "mount": Fault(
         "a missing mount",
         "facts",
@@ -91,8 +88,8 @@ def prepare(cluster: Cluster, folder: Path, steps: str, *nodes: str) -> None:
 
 def with_fault(cluster: Cluster, folder: Path, fault: Fault) -> Vetting:
     """A vetting of the node while it has the fault."""
-    if fault.cpu or fault.link or fault.disk:
-        cluster.degrade(VETTED, fault.cpu, fault.link, fault.disk)
+    if fault.cpu or fault.link:
+        cluster.degrade(VETTED, fault.cpu, fault.link)
     for name, weight in _WEIGHTS:
         path = Path("/sys/fs/cgroup") / name.format(node=f"{cluster.name}-{VETTED}")
         if os.access(path, os.W_OK):

@@ -12,7 +12,7 @@ from pathlib import Path
 from records.criteria import Criteria
 from records.errors import AssayError
 from records.forms import as_text
-from records.run.checksums import manifest, sums_text
+from records.run.chain import manifest, sums_text
 from records.run.rerun import rerun_ids
 from reports.judgement import Judgement
 from reports.load.loading import Run, load_run

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
-from records.site.pair_places import Indices
+from records.site.pair_scans import Indices
 from reports.statistics.bounds import Flags
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import APART, top_of

@@ -20,7 +20,7 @@ from records.criteria import (
 )
 from records.flags import DISTURBED, UNPROVEN
 from records.run.plan import PlannedCase
-from records.text.natural import natural
+from records.text.plain_text import natural
 from reports.headline import limit_text
 from reports.judgement import (
     Accusation,

@@ -11,9 +11,8 @@ import numpy as np
 
 from records.criteria import Criterion
 from records.run.rerun import CHECKS_OF_PAIRS, ONLY
-from records.site.pair_places import Indices, positions_of
-from records.site.pair_scans import NODE, PEER, chance_node_missed
-from records.text.natural import natural_order
+from records.site.pair_scans import NODE, PEER, Indices, chance_node_missed, positions_of
+from records.text.plain_text import natural_order
 from reports.judgement import Item, LaunchKey
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.acceptance.criteria_judges import Context

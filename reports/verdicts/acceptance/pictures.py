@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from records.text.natural import natural_order
+from records.text.plain_text import natural_order
 from reports.headline import bound_text, centre_text, limit_words, margin_text
 from reports.judgement import Item, JudgedCriterion
 from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
-from records.site.pair_places import Indices, positions_of
+from records.site.pair_scans import Indices, positions_of
 from reports.judgement import Item, JudgedCriterion
 from reports.notation.units import count_text
 from reports.statistics.levels import MOST_MISSES

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from records.criteria import Criteria
-from records.run.belonging import checksum_of
+from records.run.record import checksum_of
 from reports.headline import (
     bound_text,
     centre_text,

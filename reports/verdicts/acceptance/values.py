@@ -21,9 +21,8 @@ from records.run.provenance import SiteAsRun
 from records.run.rerun import rerun_ids
 from records.run.run_directory import open_run
 from records.site.limits import Nominal, nominal
-from records.site.pair_places import Indices
-from records.site.pair_scans import NODE, PEER, SUMMARY
-from records.text.natural import natural_order
+from records.site.pair_scans import NODE, PEER, SUMMARY, Indices
+from records.text.plain_text import natural_order
 from reports.load.loading import AtKey, Run, Series
 from reports.load.scans import PairColumns, Scan, columns_of, joined
 from reports.verdicts.mix import mix_of

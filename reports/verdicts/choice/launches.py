@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from records.flags import INVALID_ON_PURPOSE
-from records.run.belonging import checksum_of, raw_paths
 from records.run.plan import PlannedCase
+from records.run.record import checksum_of, raw_paths
 from reports.analysis.run import Analysis, Hole
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run

@@ -9,7 +9,7 @@ from itertools import combinations
 from math import log
 
 from records.metric import Register
-from records.run.extensions import in_turn
+from records.run.interims import in_turn
 from records.run.plan import Plan
 from records.text.reasons import grouped
 from reports import commands

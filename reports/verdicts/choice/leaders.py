@@ -11,8 +11,8 @@ from typing import Annotated
 
 from msgspec.structs import replace
 
-from records.axes import MESSAGE_BYTES
 from records.forms import Part, key
+from records.units import MESSAGE_BYTES
 from reports.analysis.cells import Comparison
 from reports.analysis.compare import Comparisons
 from reports.analysis.ranking import Ends

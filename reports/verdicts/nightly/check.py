@@ -12,8 +12,7 @@ from pathlib import Path
 
 from records.errors import AssayError, ExitStatus
 from records.history import USUAL_FINDS
-from records.history.context import context_of
-from records.history.model import Change, History, Night, NightValues, SeriesKey
+from records.history.model import Change, History, Night, NightValues, SeriesKey, context_of
 from records.history.reading import read_history
 from records.history.store import Store
 from records.run.provenance import Provenance, read_provenance

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from records.history.context import NODE
 from records.history.model import Change, History, Missed, Night, SeriesKey
+from records.site.pair_scans import NODE
 from records.text.plain_text import one_line
 from reports.load.nights import concerns, told_by_nodes
 from reports.notation.labels import check_labels, point_text

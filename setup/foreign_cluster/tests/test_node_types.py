@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 import yaml
 
-from setup.foreign_cluster import site_setup
+from setup.foreign_cluster.tests import site_setup
 from setup.foreign_cluster.tests.person import Person
 from setup.foreign_cluster.tests.walk import NEEDS_SITE, PATIENCE_S, Walk, Wheels, walk_on
 
@@ -39,19 +39,6 @@ cases:
   fixed: {{ranks: 2, ranks_per_node: 1}}
   resources: {{{resources}}}
 limits: {{launch_s: 60, retries: 1}}
-"""
-
-#: A criterion that a busy machine keeps to, and a node without a value, accepted all the same.
-BARE = """\
-schema: 1
-name: bare
-title: Nodes that compute
-criteria:
-- {id: right, kind: success, title: Right answers, check: node, at_least: 0.5}
-"""
-WAIVER = """\
-waivers:
-- {{criterion: nodes-measured, subject: {node}, author: A. Buyer, reason: R, expires: 2099-12-31}}
 """
 
 
@@ -199,78 +186,3 @@ def test_a_person_is_asked_with_guesses_and_again_after_a_wrong_answer(one):
     assert set(site["partitions"]) == {"work-fat"}
     assert set(site["environments"]) == {"mpich"}
     assert site["partitions"]["work-fat"]["network"]["bits_per_second"] == 1e9
-
-
-@pytest.mark.parametrize("moment", ["Partitions, by kind", "a probe job on"])
-def test_ctrl_c_leaves_nothing_half_written(one, moment):
-    with Person(one.argv(USER, [ASSAY, "site", "init", "dropped"]), PATIENCE_S) as person:
-        if moment == "a probe job on":
-            for question in ("Partitions", "Environments", "Work folder"):
-                person.sees(f"{question}.*: ")
-                person.types("")
-        person.sees(moment)
-        person.interrupts("nothing is written")
-        assert person.ends() == 4
-    assert not (one.home(USER) / "site-config" / "dropped").exists()
-    assert not list((site_setup.users(NAME)[USER] / "assay-work").glob("assay-probe-*"))
-    assert one.admin("squeue", "--noheader").strip() == ""
-
-
-@pytest.fixture
-def cut(walk: Walk) -> Iterator[Walk]:
-    """Site `cut`, partitions of unlike nodes: a job may have one of the two nodes of `thick`."""
-    limits = "MaxTime=30"
-    walk.admin("scontrol", "create", "PartitionName=slim", "Nodes=t[01-02]", limits)
-    walk.admin("scontrol", "create", "PartitionName=thick", "Nodes=f[1-2]", limits, "MaxNodes=1")
-    walk.admin("scontrol", "update", "PartitionName=work", "State=INACTIVE")
-    words = "--yes --overwrite --environments mpich"
-    made = walk.user(USER, f"{ASSAY} site init cut {words}")
-    yield walk
-    walk.admin("scontrol", "update", "PartitionName=work", "State=UP")
-    walk.admin("scontrol", "delete", "PartitionName=slim")
-    walk.admin("scontrol", "delete", "PartitionName=thick")
-    assert made.returncode == 0
-
-
-def test_each_partition_is_vetted_with_neighbours_of_its_own(cut):
-    cut.user(USER, "rm -rf results/vettings")
-    partitions: dict[str, tuple[set[str], set[str]]] = {
-        "slim": ({"t01", "t02"}, {"t01", "t02"}),
-        "thick": ({"f1", "f2"}, {""}),
-    }
-    for key, (nodes, neighbours) in partitions.items():
-        vet = f"{ASSAY} vet --site cut:{key} --steps facts,link"
-        made = cut.user(USER, f"{vet} --reference").stdout
-        assert sorted(
-            re.findall("^(.*) measured for the reference; ", made, re.MULTILINE)
-        ) == sorted([*nodes] * 5)
-        told = cut.user(USER, f"{vet} --json").stdout.splitlines()
-        judged = [json.loads(line) for line in told]
-        print(*(one["line"] for one in judged), sep="\n")
-        assert {one["node"] for one in judged} == nodes
-        for one in judged:
-            assert {one["neighbour"]} == neighbours - {one["node"]}
-            assert one["troubles"] == []
-            assert len(one["figures"]) == (2 if one["neighbour"] else 0)
-            # A busy machine leaves a figure undecided, which is said.
-            assert all(figure["level"] for figure in one["figures"])
-            assert one["word"] in {"fit", "suspect"}
-
-
-def test_a_node_that_no_launch_was_on_leaves_an_acceptance_open_until_it_is_waived(cut):
-    assert site_of(cut, "cut")["partitions"]["thick"]["nodes"] == 1
-    cut.user(USER, "rm -rf results/acceptance")
-    run = f"{ASSAY} run acceptance --site cut:thick --scale small --checks node --plain"
-    one_job = "salloc --partition=thick --nodes=1 --exclusive"
-    assert cut.user(USER, f"{one_job} {run}").returncode == 0
-    measured = {node for record in cut.records(USER, "acceptance") for node in record["nodes"]}
-    (other,) = {"f1", "f2"} - measured
-    accept = f"{ASSAY} accept results/acceptance/* --criteria bare.yaml"
-    cut.write(USER, "bare.yaml", BARE)
-    done = cut.user(USER, accept)
-    assert (done.returncode, f"not measured: {other}." in " ".join(done.stdout.split())) == (
-        3,
-        True,
-    )
-    cut.write(USER, "bare.yaml", BARE + WAIVER.format(node=other))
-    assert cut.user(USER, accept).returncode == 0

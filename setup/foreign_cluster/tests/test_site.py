@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from setup.foreign_cluster import description
+from setup.foreign_cluster.tests import description
 from setup.foreign_cluster.tests.walk import NEEDS_SITE, Walk, Wheels, walk_on
 
 pytestmark = NEEDS_SITE
@@ -131,32 +131,6 @@ def test_killed_and_resumed_through_a_maintenance(ready, site):
         ready.admin("scontrol", "delete", "reservation=service")
     assert resumed.end() == 0
     assert all_ok(ready, user, 4)
-
-
-def test_a_drained_node_is_waited_for(ready, site):
-    user, nodes = ready.users()[0], nodes_of(ready, site)
-    ready.admin("scontrol", "update", f"NodeName={nodes[-1]}", "State=DRAIN", "Reason=fan")
-    running = ready.start(user, *tiny(ready, site, ranks=str(len(nodes))))
-    running.until_shown("waits since", "a launch that waits")
-    told = ready.user(user, ".venv/bin/assay status").stdout
-    ready.admin("scontrol", "update", f"NodeName={nodes[-1]}", "State=RESUME")
-    assert running.end() == 0
-    assert "wait" in told
-    assert all_ok(ready, user, 1)
-
-
-def test_a_limit_of_submitted_jobs_is_waited_for(ready, site):
-    user = ready.users()[0]
-    held = ready.user(user, f"sbatch --parsable -p {partition(site)} -t 60 --wrap 'sleep 3600'")
-    ready.admin("sacctmgr", "-i", "modify", "user", user, "set", "MaxSubmitJobs=1")
-    running = ready.start(user, *tiny(ready, site))
-    try:
-        running.until_shown("for Slurm to take its job", "a job that is not taken")
-        ready.user(user, f"scancel {held.stdout.strip()}")
-        assert running.end() == 0
-    finally:
-        ready.admin("sacctmgr", "-i", "modify", "user", user, "set", "MaxSubmitJobs=50")
-    assert all_ok(ready, user, 1)
 
 
 @pytest.mark.parametrize(

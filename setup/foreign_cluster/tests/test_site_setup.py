@@ -9,8 +9,8 @@ import pytest
 
 import virtual_cluster
 from records.errors import AssayError
-from setup.foreign_cluster.site_setup import LoginDaemon, SiteSetup, login_command, up
-from virtual_cluster import Cluster, host, trial
+from setup.foreign_cluster.tests.site_setup import LoginDaemon, SiteSetup, login_command, up
+from virtual_cluster import Cluster, host, namespaces
 from virtual_cluster.slurm_conf import COMMON_SETTINGS
 from virtual_cluster.spec import address_plan
 from virtual_cluster.state import folders
@@ -18,7 +18,7 @@ from virtual_cluster.tests.clusters import traces, wait_for
 from virtual_cluster.tests.conftest import name
 
 __all__ = ["name"]
-REASON = ", ".join(host.missing_programs()) or trial.refusal(site=True)
+REASON = ", ".join(host.missing_programs()) or namespaces.refusal(site=True)
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(bool(REASON), reason=REASON)]
 _CONF = """\
 ClusterName=other

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 
 import virtual_cluster
-from setup.foreign_cluster import description, site_setup
+from setup.foreign_cluster.tests import description, site_setup
 from setup.tests.repacked import repack_all
-from virtual_cluster import Cluster, host, trial
+from virtual_cluster import Cluster, host, namespaces
 from virtual_cluster.state import folders
 
 ROOT = Path(__file__).resolve().parents[3]
-REASON = trial.refusal(site=True)
+REASON = namespaces.refusal(site=True)
 NEEDS_SITE = [
     pytest.mark.skipif(
         os.environ.get("ASSAY_TEST_SITE") != "1", reason="takes minutes: make test-site"

@@ -94,10 +94,6 @@ class OneSidedDefinition(
         copies = 2 if params.synchronisation == "fence" else 1
         return copies * super().least_duration_s(params, metrics)
 
-    def one_sided(self, params: OneSidedParameters) -> bool:
-        """Always."""
-        return True
-
     def messages_held(self, params: OneSidedParameters) -> int:
         """The window, the other end of a copy, and what a put is verified by."""
         return 3

@@ -14,11 +14,11 @@ import yaml
 from ClusterShell.NodeSet import NodeSet
 
 from records.errors import AssayError
-from setup.foreign_cluster.site_setup import LoginDaemon, SiteSetup
+from setup.foreign_cluster.tests.site_setup import LoginDaemon, SiteSetup
 from virtual_cluster.slurm_conf import COMMON_SETTINGS
 from virtual_cluster.spec import address_plan
 
-_HERE = Path(__file__).resolve().parent
+_HERE = Path(__file__).resolve().parents[1]
 #: Where setup/unpacked.sh puts packages.
 _UNPACKED = _HERE.parents[1] / "build" / "unpacked"
 #: Device that files of generic resources are: that of /dev/null.

@@ -9,7 +9,7 @@ import sys
 
 import virtual_cluster
 from records.errors import AssayError
-from setup.foreign_cluster import description, site_setup
+from setup.foreign_cluster.tests import description, site_setup
 from virtual_cluster import Cluster
 
 _COMMANDS = {

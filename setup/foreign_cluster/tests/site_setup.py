@@ -18,8 +18,7 @@ from stat import S_IFCHR
 import virtual_cluster
 from records.errors import AssayError
 from virtual_cluster import Cluster, ClusterSpec, daemons, host, namespaces
-from virtual_cluster.api import user_environment
-from virtual_cluster.lifecycle import Additions, Progress, silent
+from virtual_cluster.api import Additions, Progress, silent, user_environment
 from virtual_cluster.spec import NODE_PATTERN
 from virtual_cluster.state import State, folders
 
