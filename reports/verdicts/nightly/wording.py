@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from records.history.model import Change, History, Missed, Night, SeriesKey
-from records.site.pair_scans import NODE
+from records.history.model import NODE_FACT, Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
 from reports.load.nights import concerns, told_by_nodes
 from reports.notation.labels import check_labels, point_text
@@ -34,7 +33,7 @@ def context_changes(before: Night, after: Night) -> list[ContextPart]:
     A night of an Assay that asked no nodes says nothing of what these tell.
     """
     names = sorted(before.context.keys() | after.context.keys())
-    if not all(any(name.startswith(NODE) for name in one.context) for one in (before, after)):
+    if not all(any(name.startswith(NODE_FACT) for name in one.context) for one in (before, after)):
         names = [name for name in names if not told_by_nodes(name)]
     # Nor does a night of one that asked no library for its device.
     names = [
