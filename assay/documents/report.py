@@ -28,8 +28,8 @@ from reports.result import Result, Section
 from reports.show.raw_links import RawLinks
 from reports.show.slides import write_pictures
 from reports.verdicts.choice.forms import VerdictsForm, cell_part
-from reports.verdicts.choice.launches import listed_with_raw_output
 from reports.verdicts.choice.result import choice_result, run_pictures
+from reports.verdicts.choice.tables import listed_with_raw_output
 
 #: The file of each format, and what it has; the page is printed where there is a browser.
 FILES = {

@@ -137,7 +137,7 @@ def _judged(
         )
     rest = iter(cells)
     checks, curves, points = (_in_order([*islice(rest, len(of))]) for of in family.cells.values())
-    score = family.costs.judged(answered, checks) if family.costs else None
+    score = family.costs.judged(answered) if family.costs else None
     return Comparisons(
         reference=family.names[0] if family.names else "",
         overall=checks,

@@ -19,16 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.metric import Register
-from reports.analysis.cells import Comparison, ComparisonJudgement
+from reports.analysis.cells import ComparisonJudgement
 from reports.analysis.failures import FailureRate, Failures
 from reports.analysis.pairing import PointKey, Table
 from reports.analysis.ranking import Pair, Standing, standings
-from reports.analysis.sensitivity import Turn, turns
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import JointBounds, Question
 from reports.statistics.serial import lag_1
-from reports.statistics.signed_rank import LEAST_N, friedman_p, paired_effects
+from reports.statistics.signed_rank import LEAST_N, paired_effects
 
 #: All points of a check's deciding metrics in an environment.
 _Points = dict[tuple[str, PointKey], Series]
@@ -49,9 +48,7 @@ class OverallScore:
     """Scores over at most n common blocks, best first; `excluded` are (environment, why) without
     a score.
 
-    `declared` tells whether the campaign declares weights or each check counts the same. `lowest`
-    has the least estimate, `turns` say at which weights another would.
-    """
+    `declared` tells whether the campaign declares weights or each check counts the same."""
 
     reference: str
     declared: bool
@@ -60,15 +57,6 @@ class OverallScore:
     standings: list[Standing]
     pairs: list[Pair]
     excluded: list[tuple[str, str]]
-    costs: Matrix
-    lowest: str = ""
-    turns: tuple[Turn, ...] = ()
-
-    @property
-    def friedman_p(self) -> float | None:
-        """p of Friedman's test over the blocks in which each has a cost; None of fewer than three
-        environments or blocks."""
-        return friedman_p(self.costs[:, np.isfinite(self.costs).all(axis=0)])
 
     def pair(self, first: str, second: str) -> Pair:
         """The cost of `first` over that of `second`, two ranked environments."""
@@ -110,11 +98,8 @@ class Costs:
         known = {name: row[np.isfinite(row)] for name, row in rows}
         return {name: float(np.exp(row.mean())) for name, row in known.items() if row.size}
 
-    def judged(
-        self, answered: Sequence[JointBounds | None], checks: Sequence[Comparison] = ()
-    ) -> OverallScore | None:
-        """The score with places; `answered` begins with the answers to `questions`, `checks` are
-        the judged comparisons of whole checks."""
+    def judged(self, answered: Sequence[JointBounds | None]) -> OverallScore | None:
+        """Score with places; `answered` begins with the answers to `questions`."""
         questions = self.questions()
         if any(len(item.blocks) < LEAST_N for item in questions):
             return None
@@ -126,26 +111,14 @@ class Costs:
             effect = judgement.holding(effect) if judgement else effect
             lag, carried = float(lag_1(item.values)), self._carried(*names, item.blocks)
             pairs.append(Pair(*names, effect, judgement, lag, carried))
-        places = standings(self.names, pairs, self.failures)
-        lowest, changes = turns(
-            self.names,
-            self.scores,
-            self.by_check,
-            {share.check: share.weight for share in self.shares},
-            [item.environment for item in places if item.best == 1],
-            [(cell.check, *cell.ahead) for cell in checks if cell.ahead],
-        )
         return OverallScore(
             self.names[0],
             self.declared,
             self.shares,
             max(len(item.blocks) for item in questions),
-            places,
+            standings(self.names, pairs, self.failures),
             pairs,
             self.excluded,
-            self.scores,
-            lowest,
-            tuple(changes),
         )
 
     def _carried(

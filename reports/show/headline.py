@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a page beside sections: a check in a few rows, which are points spread over what was
-measured; and what the fault shown on purpose, a reply before the wait, would claim."""
+"""A check in a few rows: points spread over what was measured."""
 
 from __future__ import annotations
 
@@ -14,7 +13,6 @@ from reports.load.loading import AtKey
 from reports.notation.units import count_text, counts_text, readable_unit, sentence_case
 from reports.show.lines import joined
 from reports.show.rows import in_reading_order, row_label, side_by_side, value_cell
-from reports.show.section import side_by_side_table
 from reports.show.tables import Cell, Table, pivot, slug
 
 #: Rows of the table.
@@ -96,9 +94,3 @@ def _evenly(items: Sequence[str], most: int) -> list[str]:
     if most == 1:
         return [items[-1]]
     return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
-
-
-def invalid_table(analysis: Analysis) -> Table | None:
-    """The apparent bandwidth by all that varies, environments side by side."""
-    rows = [row for row in analysis.invalid if row.series.metric == "bandwidth"]
-    return side_by_side_table(analysis, "invalid", "bandwidth", rows, of="Before the wait")

@@ -15,7 +15,7 @@ from records.errors import AssayError
 from reports.render import markdown
 from reports.render.frames import CSV_COLUMNS
 from reports.tests.synthetic import HPL_FIXED, case, chained, changed, quick_cases, write_run
-from reports.verdicts.choice.launches import MOST_REASONS
+from reports.verdicts.choice.tables import MOST_REASONS
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
 
@@ -146,7 +146,6 @@ def test_unfinished_run_says_so_with_counts(tmp_path: Path) -> None:
     assert not build_report(run, formats=("html", "junit")).analysis.complete
     text = " ".join(Page((run / "report/index.html").read_text()).text)
     assert "This run is not finished: 16 launches recorded, 24 still without a record" in text
-    assert "3, 4, 5" in text
     assert "not run yet" in (run / "report/junit.xml").read_text()
 
 

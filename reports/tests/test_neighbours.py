@@ -11,13 +11,12 @@ from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.statistics.stratified import Shift, stratified_shift
 from reports.tests.synthetic import case, changed, write_run
-from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.sentences import facts
+from reports.verdicts.choice.answer import answer_of, facts
 
 CASES = [case("startup", "mpich", {"ranks": ranks, "ranks_per_node": 1}) for ranks in range(1, 9)]
 
 
-def found(folder, alone, worse=1.0, *, in_one_job=True, drawn=True, ran=None, blocks=8):
+def found(folder, alone, worse=1.0, *, in_one_job=True, ran=None):
     """What a run says whose launches ran alone where `alone` of their place is true; `ran`: which
     really did, where not these."""
     places = iter(range(10_000))
@@ -28,9 +27,9 @@ def found(folder, alone, worse=1.0, *, in_one_job=True, drawn=True, ran=None, bl
             record["neighbours"] = [{"case_id": "x-1", "block": 1, "nodes": ["n9"]}]
             for metric in record["metrics"]:
                 metric["value"] *= worse
-        return {**record, "drawn_alone": alone(place)} if drawn else record
+        return {**record, "drawn_alone": alone(place)}
 
-    run = write_run(folder / "run", CASES, blocks=blocks, edit=edit)
+    run = write_run(folder / "run", CASES, blocks=8, edit=edit)
     changed(run / "provenance.json", site={"name": "virtual", "in_one_job": in_one_job})
     return analyse(load_run(run))
 
@@ -40,9 +39,9 @@ def test_neighbours_that_cost_a_tenth_are_said_with_number_and_interval(tmp_path
     told = neighbours_of(analysis)
     assert told.mattered
     assert told.worse.low < np.log(1.1) < told.worse.high
-    said = told.told()
-    assert said.startswith("Neighbours mattered: launches beside others were")
-    assert "n = 22 launches alone, 42 beside others" in said
+    said = told.text
+    assert said.startswith("they mattered: launches beside others were")
+    assert "n = 22 alone, 42 drawn to share, of which 42 did" in said
     assert ("neighbours", said) in facts(analysis).pairs
     assert "launches beside others were" in answer_of(analysis).unknown
 
@@ -50,57 +49,29 @@ def test_neighbours_that_cost_a_tenth_are_said_with_number_and_interval(tmp_path
 def test_neighbours_that_cost_nothing_are_not_accused(tmp_path):
     told = neighbours_of(found(tmp_path, lambda place: place % 3 == 0))
     assert not told.mattered
-    assert told.told().startswith("No effect of neighbours was resolved")
+    assert told.text.startswith("no effect of them was resolved")
     assert told.worse.low < 0 < told.worse.high
 
 
-@pytest.mark.parametrize(
-    ("alone", "said"),
-    [
-        (lambda _: True, "all 64 launches ran alone"),
-        (lambda _: False, "all 64 launches ran beside others"),
-        (lambda place: place == 5, "it takes 5 launches alone and beside others"),
-    ],
-)
-def test_what_cannot_be_tested_is_said(tmp_path, alone, said):
-    told = neighbours_of(found(tmp_path, alone, drawn=False))
-    assert told.told().startswith("Whether neighbours mattered cannot be tested: " + said)
+@pytest.mark.parametrize("alone", [lambda _: True, lambda _: False, lambda place: place == 5])
+def test_an_effect_is_not_tested_without_launches_of_both_kinds(tmp_path, alone):
+    assert neighbours_of(found(tmp_path, alone)).text.startswith("not tested: it takes 5 launches")
 
 
 @pytest.mark.parametrize("ran", [lambda _: True, lambda place: place != 7])
 def test_a_draw_that_nobody_ran_beside_says_nothing_of_neighbours(tmp_path, ran):
     told = neighbours_of(found(tmp_path, lambda place: place % 3 == 0, ran=ran))
-    assert not told.mattered
-    why = "all 64 launches ran alone" if ran(7) else "it takes 5 launches alone and beside others"
-    assert told.told().startswith(f"Whether neighbours mattered cannot be tested: {why}")
+    assert not told.mattered and told.text.startswith("not tested")
 
 
 def test_a_draw_that_was_kept_in_part_says_how_many_ran_beside_others(tmp_path):
     analysis = found(tmp_path, lambda place: place % 3 == 0, 1.1, ran=lambda place: place % 3 != 1)
-    said = neighbours_of(analysis).told()
-    assert "launches drawn to run beside others were" in said
-    assert "n = 22 launches alone, 42 drawn to run beside others, of which 21 did)" in said
+    assert "n = 22 alone, 42 drawn to share, of which 21 did)" in neighbours_of(analysis).text
 
 
-def test_marks_that_go_with_the_block_give_no_number(tmp_path):
-    first = len(CASES)
-    analysis = found(tmp_path, lambda place: place >= first, 1.1, drawn=False, blocks=2)
-    said = neighbours_of(analysis).told()
-    assert said.endswith("cannot be tested: which ran alone went with the block.")
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "said"),
-    [
-        (0.01, 0.03, "(+1.0 … +3.0 %, n"),
-        (-math.inf, 0.03, "(no bound … +3.0 %, n"),
-        (0.01, math.inf, "(+1.0 % … no bound, n"),
-        (-math.inf, math.inf, "(no bound … no bound, n"),
-    ],
-)
-def test_an_end_without_a_bound_is_no_number(low, high, said):
-    shift = Shift(0.02, low, high, 0.5, 6, 6, 3)
-    assert said in Neighbours(True, 6, shift, None).told()
+def test_an_end_without_a_bound_is_no_number():
+    shift = Shift(0.02, -math.inf, 0.03, 0.5, 6, 6, 3)
+    assert "(no bound … +3.0 %, n" in Neighbours(shift, 6).text
 
 
 def test_launches_with_jobs_of_their_own_say_nothing_of_neighbours(tmp_path):

@@ -154,7 +154,7 @@ def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
     written = take_out(run, tmp_path / "out")
     assert {path.suffix for path in written} == {".svg", ".png"}
     names = " ".join(path.name for path in written)
-    assert all(part in names for part in ("score", "factors", "effects", "pt2pt"))
+    assert all(part in names for part in ("score", "factors", "pt2pt"))
 
 
 @pytest.mark.full

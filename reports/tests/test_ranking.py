@@ -32,7 +32,7 @@ from reports.tests.synthetic import (
     write_run,
 )
 from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.leaders import crossovers
+from reports.verdicts.choice.leader import crossovers
 from reports.verdicts.choice.pictures import BOUNDS_WIDTH, score_picture
 from reports.verdicts.choice.result import choice_result
 from reports.verdicts.choice.tables import pairs_table, score_note, score_table

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's answer: nothing has run, everything failed, which environment is best, what was found."""
+"""Answer of a run: nothing has run, most failed, the best environment, or values; with remarks and
+facts."""
 
 from __future__ import annotations
 
@@ -12,24 +13,22 @@ from records.plugins import hooks
 from records.text.reasons import grouped
 from reports import commands
 from reports.analysis.neighbours import neighbours_of
-from reports.analysis.original_digits import beside_originals, differences
 from reports.analysis.run import BAD, Analysis
 from reports.answers import Answer, State, listed, short_reason
 from reports.commands import NextCommand
 from reports.load.loading import Run
-from reports.notation.units import all_text, count_text, fixed, level_text, p_text, sentence_case
+from reports.notation.units import all_text, count_text, fixed, moment_text, p_text, sentence_case
 from reports.notation.values import about
-from reports.result import Sentence
-from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE
-from reports.statistics.spending import spent
+from reports.result import Facts, Sentence, carried
+from reports.statistics.max_t import LEAST_BLOCKS
 from reports.verdicts.choice.leader import choice
 
 #: Answers that rest on launches that are missing are not final.
 _FINAL = (State.DECIDED, State.OPEN, State.MEASURED)
 #: Checks of an acceptance: what they give is judged by criteria.
 _BY_CRITERIA = ("node", "alltoall_pairs")
-#: Words of a reason that a headline tells; costs that it lists.
-_MOST_REASON, _MOST_COSTS = 10, 4
+#: Words of a reason that a headline tells, costs that it lists; open questions that a remark names.
+_MOST_REASON, _MOST_COSTS, _MOST_OPEN = 10, 4, 3
 
 
 def answer_of(analysis: Analysis) -> Answer:
@@ -42,7 +41,7 @@ def answer_of(analysis: Analysis) -> Answer:
         return _failed(run, good, bad)
     answer = choice(run, analysis.comparisons) or _found(analysis)
     limits = [answer.unknown, *(limit.text for limit in not_known(analysis))][:2]
-    details = (*filter(None, [extended_text(run)]), *answer.details)
+    details = (*filter(None, [_extended(run)]), *answer.details)
     answer = replace(answer, unknown="; ".join(filter(None, limits)), details=details)
     if disturbed := analysis.flagged(DISTURBED):
         detail = f"Other programs disturbed {disturbed} of {count_text(good, 'launch')}."
@@ -60,24 +59,12 @@ def answer_of(analysis: Analysis) -> Answer:
     )
 
 
-def extended_text(run: Run) -> str:
-    """Blocks that were added, and the part of the error of each judgement; "" if none were."""
+def _extended(run: Run) -> str:
+    """Blocks that were added to the plan; "" if none were."""
     design = run.plan.sequential
     if design is None or not design.extensions:
         return ""
-    text = f"This run was {', then '.join(added.told() for added in design.extensions)}"
-    if len(run.plan.environments) == 1:
-        return f"{text}."
-    stages = design.stages
-    ends = [begin for begin, _ in stages[1:]] + [run.plan.blocks]
-    parts = [
-        level_text(0.05 * (spent(last, stages) - spent(first, stages)) / QUANTILE)
-        for (first, _), last in zip(stages, ends, strict=True)
-    ]
-    return (
-        f"{text}, a further look: of the error of 5 %, {parts[0]} is for what was planned and"
-        f" {listed(parts[1:])} for what was added; the report before had used 5 % by itself."
-    )
+    return f"This run was {', then '.join(added.told() for added in design.extensions)}."
 
 
 def _resume(run: Run) -> NextCommand:
@@ -151,9 +138,6 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
     """Limits of what a run tells, whatever its answer is, the gravest first, each with the rows
     behind it."""
     run, found, good = analysis.run, analysis.comparisons, analysis.counts["ok"]
-    if differing := _digits_that_differ(analysis):
-        text = f"whether our lattice program is right: {differing}"
-        yield Sentence(text, "#check-su3-rmd", "bad")
     for name, why in found.score.excluded if found.score else _all_failed(run):
         yield Sentence(f"how {name} compares: {why}", "#launches", "bad")
     if found.dependence and found.dependence.found:
@@ -167,7 +151,7 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
         yield Sentence(text, "#comparison", "bad")
     beside = neighbours_of(analysis)
     if beside and beside.mattered:
-        text = f"the speed alone: launches beside others were {beside.percent()}"
+        text = f"the speed alone: launches beside others were {beside.percent}"
         yield Sentence(text, "#launches", "bad")
     if analysis.flagged(DISTURBED):
         text = "the speed of the machine alone: run it again on idle nodes"
@@ -180,17 +164,6 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
         yield Sentence(text, "#launches", "bad")
     elif run.provenance.site.virtual:
         yield Sentence("the speed of a real cluster: this one is virtual", "#provenance", "open")
-
-
-def _digits_that_differ(analysis: Analysis) -> str:
-    """Cases in which our lattice program's digits are not the original's; "" if none."""
-    digits = [
-        differences(ours.texts, original.texts)
-        for ours, original in beside_originals(analysis)
-        if original and ours.case.params.get("precision", "double") == "double"
-    ]
-    cases = f"{sum(map(bool, digits))} of {count_text(len(digits), 'case')}"
-    return f"its digits and the original's differ in {cases}" if any(digits) else ""
 
 
 def _all_failed(run: Run) -> Iterator[tuple[str, str]]:
@@ -266,3 +239,54 @@ def _value(analysis: Analysis, check: str) -> str:
         return f"{title} {high}"
     number, _, unit = low.partition(" ")
     return f"{title} {number if unit == high.partition(' ')[2] else low} … {high}"
+
+
+def remarks(analysis: Analysis) -> Iterator[Sentence]:
+    """Remarks: the run is not finished, the state of a sequential design, what is not known."""
+    if not analysis.complete:
+        done = count_text(len(analysis.run.launches) - analysis.replaced, "launch")
+        text = (
+            f"This run is not finished: {done} recorded, {len(analysis.holes)} still without a"
+            " record. All numbers below are preliminary."
+        )
+        yield Sentence(text, "#launches", "bad")
+    yield from _sequential(analysis.run)
+    for limit in not_known(analysis):
+        yield Sentence(f"Not known: {limit.text}.", limit.href, limit.tone)
+
+
+def _sequential(run: Run) -> Iterator[Sentence]:
+    """State of a sequential design."""
+    if run.plan.sequential is None or len(run.plan.environments) == 1:
+        return
+    if not run.interims:
+        text = f"Not judged yet: blocks are added, {run.plan.blocks} at most, until it is known."
+        yield Sentence(text, "#launches", "open")
+        return
+    last = run.interims[-1]
+    text = f"Blocks are added until it is known: {'; '.join(last.told(run.plan))}."
+    if last.open:
+        more = len(last.open) - _MOST_OPEN
+        text += f" Open: {', '.join(last.open[:_MOST_OPEN])}{f' and {more} more' * (more > 0)}."
+    yield Sentence(text, "#comparison", "open" if last.open else "plain")
+
+
+def facts(analysis: Analysis) -> Facts:
+    """Facts: where and when it ran, what was planned, what of the campaign, ends of launches."""
+    run, site = analysis.run, analysis.run.provenance.site
+    kind = {True: " (a virtual cluster on one machine)", False: " (a real machine)", None: ""}
+    nodes = f", {count_text(len(run.nodes), 'node')}" if run.nodes else ""
+    network = f", network {site.network.name}" if site.network.name else ""
+    planned = f"{count_text(len(run.plan.cases), 'case')}, {count_text(run.blocks, 'block')}"
+    pairs = [
+        ("run", run.run_id),
+        ("started, UTC", moment_text(run.provenance.started_at, "not recorded")),
+        ("site", f"{run.plan.site}{kind[site.virtual]}{nodes}{network}"),
+        ("planned", f"{planned}, environments {', '.join(run.plan.environments)}"),
+        ("part of the campaign", "; ".join(run.plan.told())),
+        ("launches", analysis.launches_text),
+    ]
+    if beside := neighbours_of(analysis):
+        pairs.append(("neighbours", beside.text))
+    pairs += carried(run.provenance.devices)
+    return Facts([pair for pair in pairs if pair[1]], codes=frozenset({"run"}))

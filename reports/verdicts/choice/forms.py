@@ -5,7 +5,6 @@ meaning."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from math import inf
 from typing import Annotated, Any
 
@@ -21,7 +20,7 @@ from reports.answers import Answer, AnswerPart
 from reports.load.loading import Run
 from reports.statistics.serial import lag_1_limit
 from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.leaders import Leader, leaders
+from reports.verdicts.choice.leader import Leader, leaders
 
 
 class LaunchesPart(Part):
@@ -67,7 +66,6 @@ class ScorePart(Part):
     places: Annotated[list[Standing], key("Environments, best first.")]
     pairs: Annotated[list[PairPart], key("Pairs that the places rest on.")]
     excluded: Annotated[list[ExcludedPart], key("Environments without a place.")]
-    sensitivity: Annotated[dict[str, Any], key("Weights that would change the order.")]
 
 
 class CellPart(Part, kw_only=True):
@@ -238,7 +236,6 @@ def _score(score: OverallScore) -> ScorePart:
         places=score.standings,
         pairs=pairs,
         excluded=[ExcludedPart(*names) for names in score.excluded],
-        sensitivity={"lowest": score.lowest, "turns": [asdict(turn) for turn in score.turns]},
     )
 
 

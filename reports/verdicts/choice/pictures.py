@@ -8,14 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from records.metric import Register
-from reports.analysis.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, ComparisonJudgement
+from reports.analysis.cells import LEAST_DIFFERENCE, Comparison, ComparisonJudgement
 from reports.analysis.compare import Comparisons
 from reports.analysis.score import OverallScore
-from reports.notation.labels import shortened
 from reports.notation.palette import INK, Look
 from reports.notation.units import level_text, significant
-from reports.show.lines import MOST_PANELS
 from reports.show.panel import (
     Axis,
     Heat,
@@ -25,14 +22,11 @@ from reports.show.panel import (
     Rule,
     Scale,
     Series,
-    above_axis,
     heat_panel,
-    rows_above,
     rows_axis,
 )
 from reports.statistics.signed_rank import PairedEffect
 
-MOST_FOREST_ROWS = 14
 MOST_SCORED = 12
 _FACTORS = Scale(
     "times the best",
@@ -99,24 +93,24 @@ class _Ratio:
     def ends(self) -> tuple[float, ...]:
         return tuple(self.judgement.ends or ()) if self.judgement else ()
 
-    def marks(self, of: Callable[[float], float] = float) -> Iterator[Mark]:
+    def marks(self) -> Iterator[Mark]:
         """Bounds thick, single intervals thin with ends."""
         at = [self.height] * 2
         if self.ends:
             thick = Look(self.look.colour, "", ())
-            yield Series([*map(of, self.ends)], at, thick, width=BOUNDS_WIDTH, alpha=0.55)
+            yield Series([*self.ends], at, thick, width=BOUNDS_WIDTH, alpha=0.55)
         if self.alone:
-            yield Series([*map(of, self.alone)], at, Look(INK, "|", ()), width=_THIN, size=6)
-        yield Series([of(self.ratio)], at[:1], self.look, size=6)
+            yield Series([*self.alone], at, Look(INK, "|", ()), width=_THIN, size=6)
+        yield Series([self.ratio], at[:1], self.look, size=6)
 
 
-def _ends(bars: Sequence[_Ratio], of: Callable[[float], float] = float) -> tuple[float, float]:
+def _ends(bars: Sequence[_Ratio]) -> tuple[float, float]:
     """The ends of an axis of ratios; bounds far beyond the single intervals leave the panel."""
-    inner = [of(end) for bar in bars for end in (*bar.alone, bar.ratio)] + [of(1.0)]
-    outer = [of(end) for bar in bars for end in bar.ends] + inner
+    inner = [end for bar in bars for end in (*bar.alone, bar.ratio)] + [1.0]
+    outer = [end for bar in bars for end in bar.ends] + inner
     room = _BEYOND * (max(inner) - min(inner))
     low, high = max(min(outer), min(inner) - room), min(max(outer), max(inner) + room)
-    pad = 0.05 * (high - low) or abs(of(1.1) - of(1.0))
+    pad = 0.05 * (high - low) or 0.1
     return low - pad, high + pad
 
 
@@ -198,68 +192,3 @@ def _over_best(costs: dict[str, float], apart: Sequence[tuple[str, str]]) -> _Co
     best = min(costs, key=costs.__getitem__)
     known = {best, *(name for pair in apart if best in pair for name in pair)}
     return {name: (cost / costs[best], name in known) for name, cost in costs.items()}
-
-
-def forest(
-    found: Comparisons, looks: Mapping[str, Look], register: Register, footer: Footer
-) -> Picture | None:
-    """Advantage of each environment over the reference, with bounds; a panel a scope."""
-    scopes = _by_scope(
-        cell
-        for cell in (*found.overall, *found.groups)
-        if cell.reference == found.reference and cell.effect
-    )
-    if not scopes:
-        return None
-    shown = list(scopes.items())[:MOST_PANELS]
-    names = {cell.environment for _, cells in shown for cell in cells}
-    rows = max(len({cell.label for cell in cells}) for cells in scopes.values())
-    cut = f" At most {MOST_PANELS} panels of {MOST_FOREST_ROWS} rows are drawn."
-    return Picture(
-        "picture-effects",
-        f"Advantage over {found.reference}",
-        "Right of the line is better than the reference. Thick bars: the bounds that decide; where"
-        " they reach the frame they go on. Thin: the exact signed-rank interval of this pair alone,"
-        f" which decides nothing. Grey: ±3 %. {ESTIMANDS}"
-        + (cut if rows > MOST_FOREST_ROWS or len(scopes) > MOST_PANELS else ""),
-        [_forest_panel(scope, cells, looks, register, footer) for scope, cells in shown],
-        [name for name in looks if name in names],
-    )
-
-
-def _forest_panel(
-    scope: str,
-    cells: Sequence[Comparison],
-    looks: Mapping[str, Look],
-    register: Register,
-    footer: Footer,
-) -> Panel:
-    labels = list(dict.fromkeys(cell.label for cell in cells))[:MOST_FOREST_ROWS]
-    shown = [cell for cell in cells if cell.label in labels]
-    names = list(dict.fromkeys(cell.environment for cell in shown))
-    bars = []
-    for cell in shown:
-        step = (names.index(cell.environment) + 1.6) / (len(names) + 1.6)
-        height, look = labels.index(cell.label) + step, looks[cell.environment]
-        bars.append(_Ratio(height, look, cell.effect, cell.judgement))
-    low, high = _ends(bars, _gain)
-    alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
-    return Panel(
-        scope,
-        [
-            Rule(-3, "x", to=3),
-            Rule(0, "x"),
-            *(mark for bar in bars for mark in bar.marks(_gain)),
-            *rows_above([shortened(label, 52) for label in labels], bold="all points"),
-        ],
-        f"{scope}: advantage over {shown[0].reference}. {alt}",
-        Axis(f"advantage in {register.metric_title(shown[0].metric)}, %", low=low, high=high),
-        above_axis(len(labels)),
-        footer([shown[0].n]),
-        0.95 + (0.24 + 0.15 * len(names)) * len(labels),
-    )
-
-
-def _gain(ratio: float) -> float:
-    """An advantage in per cent."""
-    return 100 * (ratio - 1)

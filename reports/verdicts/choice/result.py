@@ -28,7 +28,7 @@ from reports.result import (
     Test,
     answered,
 )
-from reports.show.headline import headline_table, invalid_table
+from reports.show.headline import headline_table
 from reports.show.lines import counted_footer
 from reports.show.panel import Picture
 from reports.show.provenance import provenance_rows
@@ -36,12 +36,10 @@ from reports.show.raw_links import RawLinks
 from reports.show.rows import measured_in
 from reports.show.tables import Table
 from reports.statistics.signed_rank import LEAST_N
-from reports.verdicts.choice import launches as listings
 from reports.verdicts.choice import pictures, tables
-from reports.verdicts.choice.answer import answer_of
+from reports.verdicts.choice.answer import answer_of, facts, remarks
 from reports.verdicts.choice.forms import VerdictsForm, verdicts_form
-from reports.verdicts.choice.leaders import leaders, leaders_table
-from reports.verdicts.choice.sentences import facts, launches_text, remarks
+from reports.verdicts.choice.leader import leaders, leaders_table
 from reports.verdicts.mix import mix_of
 
 #: Panels of a check's first picture that are in sight; rows of the table of pairs that is.
@@ -61,11 +59,6 @@ _COMPARED = (
     " they are beyond 3 %, “equivalent” inside 1/1.03–1.03, “not slower” above 1/1.03. The interval"
     " of a pair alone, by inverting the exact signed-rank test, decides nothing. Lag 1: correlation"
     " of neighbouring blocks, marked where it is above what chance allows."
-)
-_INVALID = (
-    "These launches answer before the message has arrived, so that two crossing messages are timed."
-    " They show how much a faulty ping-pong overstates; none of these values enters a statistic or"
-    " a comparison."
 )
 _METHOD = (
     "The unit of replication is one launch; n counts launches. A launch's value is the median of"
@@ -126,8 +119,8 @@ def choice_result(
 
 def run_pictures(analysis: Analysis, parts: Sequence[CheckPart]) -> list[Picture]:
     """All pictures of a run, whole."""
-    first, effects = _overview(analysis), _forest(analysis)
-    found = [*answered(answer_of(analysis), first), *first, *([effects] if effects else [])]
+    first = _overview(analysis)
+    found = [*answered(answer_of(analysis), first), *first]
     return [*found, *(picture for part in parts for picture in part.pictures)]
 
 
@@ -137,11 +130,6 @@ def _overview(analysis: Analysis) -> list[Picture]:
     costs = [pictures.score_picture(found.score, analysis.looks, footer)] if found.score else []
     factors = pictures.factors_picture(found, [*analysis.looks], footer)
     return [*costs, *([factors] if factors else [])]
-
-
-def _forest(analysis: Analysis) -> Picture | None:
-    footer = partial(counted_footer, analysis)
-    return pictures.forest(analysis.comparisons, analysis.looks, analysis.register, footer)
 
 
 def _score_table(analysis: Analysis, devices: Mapping[str, str] = {}) -> Table | None:
@@ -170,7 +158,7 @@ def _sections(
     for part in parts:
         yield Section(f"check-{part.anchor}", part.title, partial(_check, analysis, part))
     note = (
-        f"{launches_text(analysis)}. One launch of each case a block; for statistics the latest"
+        f"{analysis.launches_text}. One launch of each case a block; for statistics the latest"
         " attempt counts, and only ok launches enter."
     )
     yield Section("launches", "Launches", lambda: _launches(analysis, links), note=note)
@@ -183,8 +171,6 @@ def _sections(
     on_page = partial(Section, shown_on=ON_PAGE)
     title = "Environments compared"
     yield on_page("comparison", title, lambda: _compared(analysis), short="Compared")
-    title = "Invalid on purpose: reply before wait"
-    yield on_page("invalid", title, lambda: _invalid(analysis, links), short="Invalid on purpose")
     title = "Provenance and evidence"
     yield on_page(
         "provenance", title, lambda: _provenance(analysis, links), short="Provenance, evidence"
@@ -208,7 +194,7 @@ def _movable(
 
 def _choice(analysis: Analysis) -> Iterator[Block | None]:
     """Places with costs, who leads each check, and how they came about."""
-    run, found, register = analysis.run, analysis.comparisons, analysis.register
+    found, register = analysis.comparisons, analysis.register
     pairs = tables.pairs_table(found.score.pairs if found.score else (), register)
     few = pairs is not None and len(pairs.rows) <= MOST_PAIRS
     if found.score:
@@ -216,12 +202,7 @@ def _choice(analysis: Analysis) -> Iterator[Block | None]:
         yield Sentence(tables.score_note(found.score, register))
     yield _leaders_table(analysis)
     yield pairs if few else None
-    rest = [
-        _forest(analysis),
-        tables.interims_table(run.plan, run.interims),
-        tables.crossover_table(found.finest),
-        None if few else pairs,
-    ]
+    rest = [tables.crossover_table(found.finest), None if few else pairs]
     yield _movable("choice-more", "How the places came about", "choice", rest)
 
 
@@ -286,10 +267,9 @@ def _without_figures(run: Run, check: str) -> Sentence:
 
 def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     """Launches by how they ended, and each that is not ok."""
-    yield listings.reasons_table(analysis, links)
-    rest = [listings.bad_launches_table(analysis, links), listings.holes_table(analysis)]
-    title = "Every launch that is not ok"
-    yield _movable("launches-more", title, "launches", rest)
+    yield tables.reasons_table(analysis, links)
+    title, every = "Every launch that is not ok", tables.bad_launches_table(analysis, links)
+    yield _movable("launches-more", title, "launches", [every])
 
 
 def _compared(analysis: Analysis) -> Iterator[Block | None]:
@@ -306,17 +286,9 @@ def _compared(analysis: Analysis) -> Iterator[Block | None]:
     yield _movable("comparisons", "Every comparison with its interval", "comparisons", made)
 
 
-def _invalid(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
-    """Values of a fault injected on purpose."""
-    if table := invalid_table(analysis):
-        yield from (Sentence(_INVALID), table)
-        on_purpose = listings.bad_launches_table(analysis, links, on_purpose=True)
-        yield _movable("invalid-more", "Launches with that fault", "invalid", [on_purpose])
-
-
 def _provenance(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     """Machine, software and harness of the run, and the evidence of each launch."""
-    run, evidence = analysis.run, listings.evidence(analysis, links)
+    run, evidence = analysis.run, tables.evidence(analysis, links)
     text = (
         "Software, hardware and settings of the run; each case with all its launches, their raw"
         " output below the run directory and its SHA-256."
