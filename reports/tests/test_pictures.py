@@ -58,7 +58,7 @@ from reports.tests.test_nightly_history import write_night
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.choice.result import choice_result, run_pictures
 from reports.verdicts.comparison.compare import compare
-from reports.verdicts.comparison.picture import changes_picture
+from reports.verdicts.comparison.result import changes_picture
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result

@@ -14,6 +14,7 @@ from records.run.archive import ArchiveWriter, Packed, archive_name
 from reports.load.loading import load_run
 from reports.show.raw_links import RawLinks
 from reports.tests.synthetic import case, write_run
+from reports.verdicts.choice import tables
 
 CASES = [case("startup", "mpich", {"ranks": ranks}, ranks) for ranks in range(1, 7)]
 FAILS = CASES[4]["id"]

@@ -3,15 +3,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import isclose
 from typing import Annotated
 
 from records.forms import Form, key
 from reports.analysis.run import Analysis
-from reports.notation.units import count_text, counts_text
+from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
+from reports.notation.units import count_text, counts_text, signed_percent
 from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence, carried
-from reports.show.tables import Table, table_of
+from reports.show.layout import wrapped
+from reports.show.panel import (
+    WIDTH_IN,
+    Axis,
+    Mark,
+    Panel,
+    Picture,
+    Rule,
+    Series,
+    above_axis,
+    rows_above,
+)
+from reports.show.tables import table_of
 from reports.verdicts.comparison.compare import (
     DifferencePart,
     MetricChange,
@@ -19,27 +34,16 @@ from reports.verdicts.comparison.compare import (
     RunComparison,
     cases_of,
 )
-from reports.verdicts.comparison.picture import changes_picture
 
 #: Rows of a table on paper.
 MOST_ROWS = 2000
-#: Rows of each table, and differences, that a terminal shows unless all are asked for.
-MOST_CHANGED, MOST_UNRESOLVED, MOST_DIFFERENT = 30, 5, 8
+#: Values, and differences, that a terminal shows unless all are asked for.
+MOST_CHANGED, MOST_DIFFERENT = 15, 8
 _METHOD = (
     "B against A: ratio of geometric means with its interval at 95 %: of two nights where a history"
     " tells how far days differ, of the launches alone (Welch) where none does. Blocks of two runs"
     " are no pairs, and each cell is read by itself: among many, some fall outside by chance. The"
     " mean of rates is their arithmetic mean, not total work over total time."
-)
-#: Title of a table on a terminal, the readings in it, how many of its rows are shown.
-_ON_TERMINAL: tuple[tuple[str, tuple[Reading, ...], int], ...] = (
-    ("changed, each value by itself at 95 %", ("better", "worse"), MOST_CHANGED),
-    (
-        "beyond the launches' spread; two days cannot tell a change from the day",
-        ("beyond launches",),
-        MOST_CHANGED,
-    ),
-    ("not resolved", ("not resolved", "no interval"), MOST_UNRESOLVED),
 )
 
 
@@ -51,7 +55,6 @@ class ComparisonForm(Form, kw_only=True):
     b: Annotated[str, key("The id of run B.")]
     facts: Annotated[list[str], key("Facts of the runs, in sentences.")]
     provenance: Annotated[list[DifferencePart], key("Differences in provenance.")]
-    builds: Annotated[list[DifferencePart], key("Differences between the builds.")]
     changes: Annotated[
         list[MetricChange],
         key("Every value: better or worse, then beyond launches, then the rest, each by size."),
@@ -66,7 +69,7 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
         for check, changes in found.by_check.items()
         if changes
     }
-    facts, title = _facts(found), "What differs between the builds"
+    facts = _facts(found)
     return Result(
         kicker="Assay · two runs of one campaign",
         title=f"{b.run_id} against {a.run_id}",
@@ -75,7 +78,6 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
             b=b.run_id,
             facts=facts,
             provenance=found.provenance,
-            builds=found.builds,
             changes=found.changes,
         ),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
@@ -85,13 +87,9 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
                 Section(f"compare-{check}", title, partial(_check, found, title, check))
                 for check, title in checks.items()
             ),
-            Section("table-builds", title, lambda: [_differing(found.builds, "builds", title)]),
             Section("table-differences", "Provenance", lambda: _provenance(found)),
             Section("differing", "", lambda: _in_short(found, every), shown_on=ON_TERMINAL),
-            *(
-                Section("changes", "", partial(_short, found, every, *one), shown_on=ON_TERMINAL)
-                for one in _ON_TERMINAL
-            ),
+            Section("changes", "", lambda: _changes(found, every), shown_on=ON_TERMINAL),
         ],
         looks={**found.first.looks, **found.second.looks},
         devices=_devices(found),
@@ -145,45 +143,101 @@ def _check(found: RunComparison, title: str, check: str) -> list[Block | None]:
     return [table_of(changes, *columns, anchor=f"table-{check}", title=title, most=MOST_ROWS)]
 
 
-def _differing(differences: Sequence[DifferencePart], of: str, title: str) -> Table | None:
-    """A table of what differs; a column for the environment where it is of environments."""
-    columns = ["what", "a", "b"]
-    if any(item.environment for item in differences):
-        columns.insert(0, "environment")
-    return table_of(differences, *columns, anchor=f"table-of-{of}", title=title, most=MOST_ROWS)
-
-
 def _provenance(found: RunComparison) -> list[Block | None]:
-    table = _differing(found.provenance, "differences", "What differs in provenance")
+    table = table_of(
+        found.provenance,
+        anchor="table-of-differences",
+        title="What differs in provenance",
+        most=MOST_ROWS,
+    )
     return [table or Sentence("Provenance: no difference.")]
 
 
 def _in_short(found: RunComparison, every: bool) -> Iterator[Block | None]:
-    """Differences, a line each, on a terminal."""
-    for name, differences in (("provenance", found.provenance), ("builds", found.builds)):
-        if not differences:
-            yield Sentence(f"{name}: no difference")
-        shown = differences if every else differences[:MOST_DIFFERENT]
-        for item in shown:
-            what = f"{item.environment} {item.what}".strip()
-            yield Sentence(f"{name}: {what}: {item.a} → {item.b}")
-        if len(shown) < len(differences):
-            left = count_text(len(differences) - len(shown), "further difference")
-            yield Sentence(f"{name}: {left} (--all)")
+    """Differences in provenance, a line each, on a terminal."""
+    shown = found.provenance if every else found.provenance[:MOST_DIFFERENT]
+    for item in shown:
+        yield Sentence(f"provenance: {item.what}: {item.a} → {item.b}")
+    if not shown:
+        yield Sentence("provenance: no difference")
+    if left := len(found.provenance) - len(shown):
+        yield Sentence(f"provenance: {count_text(left, 'further difference')} (--all)")
 
 
-def _short(
-    found: RunComparison, every: bool, title: str, readings: Sequence[Reading], most: int
-) -> list[Block | None]:
-    """The greatest changes with one of these readings, on a terminal."""
-    changes = [change for change in found.changes if change.reading in readings]
-    table = table_of(
-        changes if every else changes[:most],
-        *("ratio", "interval", *(["reading"] if len(readings) > 1 else []), "name"),
-        anchor="changes",
-        title=f"{title}: {len(changes)}",
-        most=len(changes) or 1,
+def _changes(found: RunComparison, every: bool) -> list[Block | None]:
+    """Changes on a terminal: each value by itself at 95 %, better and worse ones first."""
+    changes = found.changes
+    shown = changes if every else changes[:MOST_CHANGED]
+    counts = Counter(change.reading for change in changes)
+    title = ", ".join(f"{count} {reading}" for reading, count in counts.items())
+    columns = "ratio", "interval", "reading", "name"
+    table = table_of(shown, *columns, anchor="changes", title=title, most=len(shown) or 1)
+    left = len(changes) - len(shown)
+    rest = Sentence(f"{count_text(left, 'further value')}: --all, --html FILE, --json")
+    return [table, rest if left else None]
+
+
+#: Changes that are drawn, and those of one panel.
+MOST_CHANGES, PANEL_ROWS = 36, 12
+#: Ratios beyond this, or below its inverse, make the axis logarithmic.
+_FACTOR = 2.0
+#: Name of a row: its most lines and their height; where in the row its value is drawn.
+_NAME_LINES, _LINE_IN, _VALUE_AT = 2, 0.16, 0.8
+_COLOURS: dict[Reading, str] = {"better": GOOD, "worse": BAD, "beyond launches": OPEN}
+
+
+def changes_picture(found: RunComparison) -> Picture | None:
+    """The first changes of the list, the greatest on top; None where none has an interval."""
+    known = [change for change in found.changes if change.ratio and change.interval]
+    shown = known[:MOST_CHANGES]
+    if not shown:
+        return None
+    caption = (
+        "B over A with the interval at 95 % of each by itself. Blue: better, red: worse; amber:"
+        " beyond the launches' spread, two days cannot tell; grey: not resolved."
     )
-    left = 0 if every else len(changes) - most
-    rest = Sentence(f"{count_text(left, 'further one')}: --all, --html FILE, --json")
-    return [table, rest if left > 0 else None]
+    if len(known) > len(shown):
+        caption += f" The first {len(shown)} of {len(known)} values; the tables have the others."
+    footer = f"A: {found.first.run.run_id} · B: {found.second.run.run_id}"
+    parts = [shown[place : place + PANEL_ROWS] for place in range(0, len(shown), PANEL_ROWS)]
+    return Picture(
+        "picture-changes",
+        "The greatest changes of B against A",
+        caption,
+        [_panel(part, number * PANEL_ROWS, footer) for number, part in enumerate(parts)],
+        [],
+    )
+
+
+def _panel(changes: Sequence[MetricChange], before: int, footer: str) -> Panel:
+    title = f"{before + 1} to {before + len(changes)}" if before else "Greatest first"
+    names = [wrapped(change.name, 9.0, WIDTH_IN - 0.4)[:_NAME_LINES] for change in changes]
+    row_in = 0.22 + _LINE_IN * max(map(len, names))
+    marks: list[Mark] = [Rule(1, "x", INK, 0.8)]
+    ends: list[float] = []
+    for row, change in enumerate(changes):
+        assert change.ratio is not None
+        assert change.interval is not None
+        both = [change.interval.low, change.interval.high]
+        ends += both
+        look = Look(_COLOURS.get(change.reading, QUIET), "o", ())
+        marks.append(Series(both, [row + _VALUE_AT] * 2, look, width=2.2, size=0))
+        marks.append(Series([change.ratio], [row + _VALUE_AT], look, width=0, size=6))
+    told = "; ".join(
+        f"{change.name}: {signed_percent(change.ratio)}" for change in changes[:6] if change.ratio
+    )
+    wide = any(not 1 / _FACTOR < end < _FACTOR for end in ends)
+    return Panel(
+        title,
+        [*marks, *rows_above(["\n".join(lines) for lines in names])],
+        f"B over A, {title.lower()}. {told}",
+        Axis("B against A", scale="log" if wide else "linear", text=_change),
+        above_axis(len(changes)),
+        footer,
+        0.95 + row_in * len(changes),
+    )
+
+
+def _change(ratio: float) -> str:
+    """A ratio as the tables have it."""
+    return "0" if isclose(ratio, 1) else signed_percent(ratio)
