@@ -25,8 +25,8 @@ from records.text.plain_text import plain
 from reports.notation.units import count_text, unbroken
 from reports.render.table_rows import table_rows
 from reports.result import Block, Facts, FileText, Result, Section, Sentence, Signing
-from reports.show.draw import ID_MARK, hollow_sign, legend_sign, svg_of
-from reports.show.panel import HOLLOW, Panel, Picture
+from reports.show.draw import ID_MARK, legend_sign, svg_of
+from reports.show.panel import Panel, Picture
 from reports.show.raw_links import PAGES as RAW_PAGES
 from reports.show.tables import Table
 
@@ -148,7 +148,6 @@ class _Fragments:
         self.pieces: list[Piece] = []
         self.data = data
         signs = {name: Markup(legend_sign(look)) for name, look in result.looks.items()}  # noqa: S704
-        signs[HOLLOW] = Markup(hollow_sign())  # noqa: S704
 
         @cache
         def env(name: str) -> Markup:
@@ -172,7 +171,6 @@ class _Fragments:
             "svg": svg,
             "sign": lambda name: signs.get(name, ""),
             "env": env,
-            "HOLLOW": HOLLOW,
             "table_rows": lambda table, cards: table_rows(table, env, cards=cards),
             "count_text": count_text,
             **_script(),

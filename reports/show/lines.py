@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row
 from reports.load.loading import AtKey
 from reports.notation.labels import point_text, value_text
@@ -289,7 +288,6 @@ def line_of(
         low,
         high,
         [(place, v / unit.factor) for place, row in dots for v in row.series.values.tolist()],
-        hollow=[shares_cores(row.flags) for _, row in rows],
     )
 
 

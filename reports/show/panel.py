@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 WIDTH_IN, HEIGHT_IN = 4.3, 3.2
 #: Beginning of the anchors of pictures with panels of double width.
 WIDE_ANCHOR = "wide"
-#: Text of hollow markers in legends.
-HOLLOW = "hollow: busy ranks shared a core"
 #: Look of reference lines.
 GREY = Look(QUIET, "", ())
 
@@ -68,8 +66,7 @@ class Series:
 
     `low`, `high`: ends of a band; `points`: single launches (x, y). `width` of the line and `size`
     of the markers in points, 0 for none; `face`: colour inside the markers where it is not that of
-    the look; `hollow`: which markers are, those of launches that share a core. `texts`: what each
-    marker says under the pointer; a named series says its values.
+    the look. `texts`: what each marker says under the pointer; a named series says its values.
     """
 
     x: Sequence[float]
@@ -84,7 +81,6 @@ class Series:
     face: str = ""
     alpha: float = 1.0
     texts: Sequence[str] = ()
-    hollow: Sequence[bool] = ()
 
     @property
     def hovered(self) -> bool:
@@ -232,12 +228,6 @@ class Picture:
     caption: str
     panels: list[Panel]
     environments: list[str]
-
-    @property
-    def hollow(self) -> bool:
-        """True where a marker is hollow, which the legend explains."""
-        marks = (mark for panel in self.panels for mark in panel.marks)
-        return any(isinstance(mark, Series) and any(mark.hollow) for mark in marks)
 
     @property
     def footers(self) -> list[str]:

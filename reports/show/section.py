@@ -11,29 +11,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from records.axes import MESSAGE_BYTES, axis_of
-from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.labels import point_text
-from reports.notation.palette import Look
 from reports.notation.units import (
     count_text,
     mean_words,
     readable_unit,
     sentence_case,
-    significant,
 )
 from reports.show import lines
-from reports.show.panel import Axis, Mark, Panel, Picture, Series, rows_axis
+from reports.show.panel import Axis, Picture
 from reports.show.rows import in_reading_order, measured_in, metric_table, side_by_side, value_cell
 from reports.show.tables import MOST_ROWS, Cell, Column, Lead, Table, pivot, slug
 
 #: Pictures of one section; what is beyond stands in the tables.
 MOST_PICTURES = 3
-#: Panels of the picture of every launch.
-MOST_LAUNCHES_PANELS = 4
 #: Names of environments of more letters than this do not stand side by side below a picture.
 MOST_TICK_LETTERS = 30
 #: An axis of positive values over more than this ratio is logarithmic, as is one of sizes.
@@ -206,50 +199,4 @@ def side_by_side_table(
         note=f"Over n = {blocks} launches unless a cell says otherwise; intervals, medians and"
         " extremes stand in the tables below.",
         most=most,
-    )
-
-
-def launches_picture(analysis: Analysis, check: str) -> Picture | None:
-    """Every launch of a check as a dot, a panel a case. None where no case was launched twice."""
-    described = analysis.register.checks.get(check)
-    rows = analysis.rows_of(check, described.shown) if described and described.shown else []
-    if max((row.summary.n for row in rows), default=0) < 2:
-        return None
-    return lines.picture_of(
-        analysis,
-        lines.grouped(analysis, rows),
-        lambda item: _launches_panel(analysis, item),
-        anchor=f"picture-{check}-launches",
-        title=f"Every launch: {analysis.register.metric_title(rows[0].series.metric)}",
-        caption="Dots: launches; a bar at the median.",
-        most=MOST_LAUNCHES_PANELS,
-    )
-
-
-def _launches_panel(analysis: Analysis, item: lines.Curves) -> Panel:
-    unit = readable_unit(item.rows[0].unit, [row.summary.median for row in item.rows])
-    by_name = {analysis.case(row).environment: row for row in item.rows}
-    names = measured_in(analysis, item.rows)
-    marks: list[Mark] = []
-    alt = []
-    for height, name in enumerate(names):
-        row, look = by_name[name], analysis.looks[name]
-        values, hollow = row.series.values / unit.factor, [shares_cores(row.flags)] * row.summary.n
-        heights = height + np.resize([0.0, 0.13, -0.13, 0.06, -0.06], len(values))
-        dots = Series(values.tolist(), heights.tolist(), look, width=0, size=4, alpha=0.55)
-        median = row.summary.median / unit.factor
-        bar = Series([median], [height], Look(look.colour, "|", ()), width=0, size=18)
-        marks += [replace(dots, hollow=hollow), bar]
-        ends = f"{significant(values.min())} to {significant(values.max())}"
-        alt.append(f"{name} {ends}, median {significant(median)}")
-    metric = analysis.register.metrics[item.rows[0].series.metric]
-    title = analysis.register.metric_title(metric.name)
-    return Panel(
-        item.title,
-        marks,
-        f"{item.title}: {'; '.join(alt)} {unit.label}",
-        Axis(lines.joined(title, unit.label, f"{metric.better} is better")),
-        rows_axis(names),
-        lines.footer(analysis, item.rows),
-        0.95 + 0.4 * len(names),
     )

@@ -38,7 +38,7 @@ from reports.verdicts.comparison.compare import (
 #: Rows of a table on paper.
 MOST_ROWS = 2000
 #: Values, and differences, that a terminal shows unless all are asked for.
-MOST_CHANGED, MOST_DIFFERENT = 15, 8
+MOST_CHANGED, MOST_DIFFERENT = 12, 8
 _METHOD = (
     "B against A: ratio of geometric means with its interval at 95 %: of two nights where a history"
     " tells how far days differ, of the launches alone (Welch) where none does. Blocks of two runs"
