@@ -16,7 +16,7 @@ from records.history.store import Store, no_nights
 from records.run.run_directory import open_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.render.metrics import openmetrics
+from reports.render.formats import openmetrics
 from reports.result import Sample
 from reports.verdicts.export import (
     Point,

@@ -22,8 +22,8 @@ from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
 from reports.render import frames, html, markdown
 from reports.render.files import json_pieces, write_folder
-from reports.render.junit import junit
-from reports.render.pdf import BackgroundPrint, find_browser
+from reports.render.formats import junit
+from reports.render.pdf import find_browser, print_page
 from reports.result import Result, Section
 from reports.show.raw_links import RawLinks
 from reports.show.slides import write_pictures
@@ -134,9 +134,7 @@ def write_document(result: Result[Any], folder: Path, stem: str, most_rows: int)
     write_folder(folder, {f"{stem}.html": page, f"{stem}.md": markdown.text(result)})
     kinds = ["html", "md"]
     if find_browser():
-        with BackgroundPrint() as printer:
-            printer.start(page, folder / f"{stem}.pdf", most_rows)
-            printer.finish()
+        print_page(page, folder / f"{stem}.pdf", most_rows)
         kinds.append("pdf")
     return [folder / f"{stem}.{kind}" for kind in kinds]
 
@@ -148,28 +146,26 @@ def _write_all(
     result: Result[VerdictsForm],
     links: RawLinks,
 ) -> None:
-    """Write every format and print the page meanwhile; the files take their places together."""
+    """Write every format, whose files take their places together, and print the page."""
     details, run = out_dir / html.FOLDER, analysis.run
     refuse_other(details, folder=True)
     out_dir.mkdir(parents=True, exist_ok=True)
     kept: set[str] = set()
     data = dict(FILES[name] for name in wanted)
-    with BackgroundPrint() as printer:
-        with ExitStack() as places:
-            for name in (name for name in wanted if name != "pdf"):
-                files = _made(name, analysis, result, data, links.root)
-                if len(files) > 1:
-                    details.mkdir(exist_ok=True)
-                for file, pieces in files.items():
-                    written = places.enter_context(replacing(out_dir / file))
-                    _write(pieces, written)
-                    if "pdf" in wanted and file == html.INDEX:
-                        printer.start(written.read_text("utf-8"), out_dir / FILES["pdf"][0])
-                kept |= {Path(file).name for file in files}
-        write_raw_pages(out_dir, run, links.cases, listed_with_raw_output(run))
-        if "html" in wanted:
-            _clear(details, kept)
-        printer.finish()
+    with ExitStack() as places:
+        for name in (name for name in wanted if name != "pdf"):
+            files = _made(name, analysis, result, data, links.root)
+            if len(files) > 1:
+                details.mkdir(exist_ok=True)
+            for file, pieces in files.items():
+                _write(pieces, places.enter_context(replacing(out_dir / file)))
+            kept |= {Path(file).name for file in files}
+    write_raw_pages(out_dir, run, links.cases, listed_with_raw_output(run))
+    if "html" in wanted:
+        _clear(details, kept)
+    if "pdf" in wanted:
+        page = (out_dir / html.INDEX).read_text("utf-8")
+        print_page(page, out_dir / FILES["pdf"][0])
 
 
 def _made(

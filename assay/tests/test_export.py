@@ -19,7 +19,7 @@ from assay.cli import main
 from records.history.model import Change, Missed
 from records.history.store import Store
 from records.units import UNITS
-from reports.render.metrics import openmetrics as metrics_text
+from reports.render.formats import openmetrics as metrics_text
 from reports.result import Sample
 from reports.tests.synthetic import case, changed, write_run
 from reports.tests.test_nightly_history import write_night

@@ -16,7 +16,7 @@ from hashlib import sha256
 from importlib.resources import files
 from itertools import count, groupby
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
@@ -34,8 +34,6 @@ from reports.show.tables import Table
 INDEX, FOLDER = "index.html", "details"
 #: Bytes of the page from which on sections move out of it, the largest first.
 MOST_BYTES = 2_400_000
-#: Bytes of another page, below its head, from which on a further one begins.
-MOST_DETAILS = 900_000
 #: A page with more parts than these has no contents of its own.
 MOST_NAMED = 40
 #: A date, with its time where that follows.
@@ -98,21 +96,15 @@ def _kind(block: Block) -> str:
     return _KINDS[type(block)]
 
 
-class Fragment(NamedTuple):
-    """Picture, table or case, within which no page is broken; its id and its title."""
-
-    anchor: str
-    title: str
-    body: str
-
-
 @dataclass(frozen=True)
 class Piece:
-    """A section that may move, rendered; `told` says in a few words what is in it."""
+    """A section that may move, rendered; `counts` says in a few words what is in it. `named` are
+    ids and titles of its pictures, tables and cases."""
 
     section: Section
-    told: str
-    parts: Sequence[Fragment]
+    counts: str
+    body: str
+    named: Sequence[tuple[str, str]]
 
     @property
     def mark(self) -> Markup:
@@ -123,11 +115,10 @@ class Piece:
     @property
     def inside(self) -> str:
         """As it stands in the page."""
-        body = "\n".join(part.body for part in self.parts)
         if not self.section.folded:
-            return body
+            return self.body
         head = f"{escape(self.section.title)}{self._note}"
-        return f'<details class="rest"><summary>{head}</summary>\n{body}\n</details>'
+        return f'<details class="rest"><summary>{head}</summary>\n{self.body}\n</details>'
 
     @property
     def link(self) -> str:
@@ -138,7 +129,7 @@ class Piece:
 
     @property
     def _note(self) -> str:
-        return f'<span class="note">{escape(self.told)}</span>'
+        return f'<span class="note">{escape(self.counts)}</span>'
 
 
 class _Fragments:
@@ -184,20 +175,19 @@ class _Fragments:
         """Render a section that may move and give the mark of its place."""
         kinds = Counter(kind for kind, _ in grouped(section))
         counts = [count_text(kinds[kind], noun) for kind, noun in _NOUNS.items() if kinds[kind]]
-        parts = [Fragment("", "", f'<p class="note">{escape(section.note)}</p>')] * bool(
-            section.note
-        )
+        parts = [f'<p class="note">{escape(section.note)}</p>'] if section.note else []
+        named = []
         for kind, item in grouped(section):
-            body = self.fill("block.html.j2", kind=kind, item=item, section=section)
-            names = getattr(item, "anchor", ""), getattr(item, "title", "")
-            parts.append(Fragment(*names, body))
-        self.pieces.append(Piece(section, ", ".join(counts), parts))
+            parts.append(self.fill("block.html.j2", kind=kind, item=item, section=section))
+            if getattr(item, "anchor", "") and item.title:
+                named.append((item.anchor, item.title))
+        self.pieces.append(Piece(section, ", ".join(counts), "\n".join(parts), named))
         return self.pieces[-1].mark
 
 
 def _laid_out(page: str, made: _Fragments, root: str, most_bytes: float) -> dict[str, str]:
-    """The pages by file name: the first with the pieces that fit, and for each `Section.page` of
-    the others as many as they need. Links are written for where their ends have come to lie."""
+    """The pages by file name: the first with the pieces that fit, and one for each `Section.page`
+    of the others. Links are written for where their ends have come to lie."""
     left = most_bytes - len(page.encode())
     moved: dict[str, list[Piece]] = {}
     for piece in sorted(made.pieces, key=lambda item: (item.section.folded, len(item.inside))):
@@ -209,44 +199,24 @@ def _laid_out(page: str, made: _Fragments, root: str, most_bytes: float) -> dict
             moved.setdefault(piece.section.page, []).append(piece)
     texts = {INDEX: page}
     for name, pieces in moved.items():
-        texts |= _details(made, name, sorted(pieces, key=made.pieces.index), root)
+        file = f"{FOLDER}/{name}.html"
+        texts[file] = _details(made, sorted(pieces, key=made.pieces.index), root)
     homes = {anchor: file for file in reversed(texts) for anchor in _ID.findall(texts[file])}
     return {file: _linked(text, file, homes, root) for file, text in texts.items()}
 
 
-def _details(made: _Fragments, name: str, pieces: Sequence[Piece], root: str) -> dict[str, str]:
-    """The parts of pieces in order, over as many pages as they need."""
-    groups: list[list[Fragment]] = []
-    room = 0
-    for part in (part for piece in pieces for part in piece.parts):
-        size = len(part.body.encode()) + 1
-        if size > room:
-            groups.append([])
-            room = MOST_DETAILS
-        groups[-1].append(part)
-        room -= size
-    numbers = range(1, len(groups) + 1)
-    titles = [[part.title for part in group if part.title] or [""] for group in groups]
-    others = [
-        (f"{name}{f'-{number}' if number > 1 else ''}.html", ends[0], ends[-1])
-        for number, ends in zip(numbers, titles, strict=True)
-    ]
+def _details(made: _Fragments, pieces: Sequence[Piece], root: str) -> str:
+    """The page of pieces in order."""
     # Links to the run and to other files, as they are seen from the folder.
     ways = "|".join(re.escape(way) for way in (f"{root}/", f"{RAW_PAGES}/", *made.data))
-    outward = re.compile(f'<a href="(?={ways})')
-    texts = {}
-    for (file, *_), group in zip(others, groups, strict=True):
-        named = [(part.anchor, part.title) for part in group if part.anchor and part.title]
-        body = outward.sub('<a href="../', "\n".join(part.body for part in group))
-        texts[f"{FOLDER}/{file}"] = made.fill(
-            "details.html.j2",
-            title=pieces[-1].section.title,
-            file=file,
-            pages=others,
-            named=named if len(named) <= MOST_NAMED else [],
-            body=Markup(body),  # noqa: S704 (our own page)
-        )
-    return texts
+    body = re.sub(f'<a href="(?={ways})', '<a href="../', "\n".join(piece.body for piece in pieces))
+    named = [name for piece in pieces for name in piece.named]
+    return made.fill(
+        "details.html.j2",
+        title=pieces[-1].section.title,
+        named=named if len(named) <= MOST_NAMED else [],
+        body=Markup(body),  # noqa: S704 (our own page)
+    )
 
 
 def _linked(text: str, file: str, homes: Mapping[str, str], root: str) -> str:

@@ -21,7 +21,7 @@ from records.errors import AssayError
 from records.run.chain import SEAL
 from records.run.checksums import SIGNATURE, digest, sign, sums_text
 from reports.render import html, terminal
-from reports.render.junit import junit
+from reports.render.formats import junit
 from reports.render.pdf import find_browser
 from reports.verdicts.acceptance.forms import AcceptanceForm
 from reports.verdicts.acceptance.result import acceptance_result

@@ -18,7 +18,7 @@ from assay.cli.parser import make_parser
 from assay.schema import load_campaign
 from bench.simulated.campaigns import NAMES, POINTS, extended_run, simulated_run
 from reports.analysis.run import Analysis, analyse
-from reports.answers import HEADLINE_WORDS, MOST_WORDS, Answer, State, fitting, listed
+from reports.answers import HEADLINE_WORDS, Answer, State, clipped, listed
 from reports.load.loading import Run, Series, load_run
 from reports.show.tables import Cell
 from reports.tests.synthetic import analysed, case
@@ -285,7 +285,7 @@ def test_failed_launches_that_leave_too_few_blocks_lead_to_a_command_that_runs(t
 
 
 def test_what_does_not_fit_is_cut_to_its_words() -> None:
-    assert len(fitting("a " * 60).split()) == MOST_WORDS
+    assert len(clipped("a " * 60, 9).split()) == 9
     assert listed(["a", "b", "c"], 2) == "a and 2 others"
 
 

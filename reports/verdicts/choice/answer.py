@@ -14,7 +14,7 @@ from records.text.reasons import grouped
 from reports import commands
 from reports.analysis.neighbours import neighbours_of
 from reports.analysis.run import BAD, Analysis
-from reports.answers import Answer, State, listed, short_reason
+from reports.answers import Answer, State, clipped, listed
 from reports.commands import NextCommand
 from reports.load.loading import Run
 from reports.notation.units import all_text, count_text, fixed, moment_text, p_text, sentence_case
@@ -94,7 +94,7 @@ def _nothing(run: Run) -> Answer:
         one_reason = count == len(cases)
         return Answer(
             State.FAILED,
-            f"{head}: {short_reason(reason, _MOST_REASON)}",
+            f"{head}: {clipped(reason, _MOST_REASON)}",
             f"Anything of {run.plan.campaign}: no launch was made.",
             commands.plan(run),
             () if one_reason else (f"{count_text(count, 'case')} for this reason: {reason}",),
@@ -127,7 +127,7 @@ def _failed(run: Run, good: int, bad: int) -> Answer:
     what = "Which environment is best" if several else "How fast the machine is"
     return Answer(
         State.FAILED,
-        f"{head}: {short_reason(reason, _MOST_REASON)}",
+        f"{head}: {clipped(reason, _MOST_REASON)}",
         f"{what}: too few launches have a value.",
         commands.remedy(run, reason),
         (*hint, f"Failed by environment: {names}."),
