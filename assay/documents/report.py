@@ -25,8 +25,8 @@ from reports.render.files import json_pieces, write_folder
 from reports.render.formats import junit
 from reports.render.pdf import find_browser, print_page
 from reports.result import Result, Section
-from reports.show.raw_links import RawLinks
 from reports.show.slides import write_pictures
+from reports.show.tables import RawLinks
 from reports.verdicts.choice.forms import VerdictsForm, cell_part
 from reports.verdicts.choice.result import choice_result, run_pictures
 from reports.verdicts.choice.tables import listed_with_raw_output

@@ -25,8 +25,7 @@ from reports.result import (
     Sentence,
     carried,
 )
-from reports.show.raw_links import RawLinks
-from reports.show.tables import Column, Heading, pivot
+from reports.show.tables import Column, Heading, RawLinks, pivot
 
 _LACKING = "What has no counterpart"
 

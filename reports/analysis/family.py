@@ -13,8 +13,16 @@ import numpy as np
 from records.axes import along_curve, beside_curve
 from records.flags import INVALID_ON_PURPOSE
 from reports.analysis.cells import Comparison
-from reports.analysis.failures import Failures, Ranked, rank_failures_last
-from reports.analysis.pairing import Point, PointKey, combine, paired_points, points_by_environment
+from reports.analysis.failures import (
+    Failures,
+    Point,
+    PointKey,
+    Ranked,
+    combine,
+    paired_points,
+    points_by_environment,
+    rank_failures_last,
+)
 from reports.analysis.score import Costs, weighted_costs
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels, point_text

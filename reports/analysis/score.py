@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from records.metric import Register
 from reports.analysis.cells import ComparisonJudgement
-from reports.analysis.failures import FailureRate, Failures
-from reports.analysis.pairing import PointKey, Table
+from reports.analysis.failures import FailureRate, Failures, PointKey, Table
 from reports.analysis.ranking import Pair, Standing, standings
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Matrix

@@ -27,7 +27,7 @@ from reports.render.table_rows import table_rows
 from reports.result import Block, Facts, FileText, Result, Section, Sentence, Signing
 from reports.show.draw import ID_MARK, legend_sign, svg_of
 from reports.show.panel import Panel, Picture
-from reports.show.raw_links import PAGES as RAW_PAGES
+from reports.show.tables import PAGES as RAW_PAGES
 from reports.show.tables import Table
 
 #: The page itself, and the folder of the pages next to it.

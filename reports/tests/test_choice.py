@@ -9,8 +9,7 @@ import pytest
 
 from reports.analysis.cells import Comparison
 from reports.analysis.run import Analysis
-from reports.show.raw_links import RawLinks
-from reports.show.tables import Table
+from reports.show.tables import RawLinks, Table
 from reports.statistics.signed_rank import paired_effect
 from reports.tests import synthetic
 from reports.tests.synthetic import HPL_FIXED, Edit, case, quick_cases

@@ -12,7 +12,7 @@ from assay.documents.raw_pages import HEAD, TAIL, write_raw_pages
 from assay.documents.report import build_report
 from records.run.archive import ArchiveWriter, Packed, archive_name
 from reports.load.loading import load_run
-from reports.show.raw_links import RawLinks
+from reports.show.tables import RawLinks
 from reports.tests.synthetic import case, write_run
 from reports.verdicts.choice import tables
 

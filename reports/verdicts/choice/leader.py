@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from math import log
 from typing import Annotated
 
 from msgspec.structs import replace
 
-from records.axes import MESSAGE_BYTES
 from records.forms import Part, key
 from records.metric import Register
 from records.run.extensions import in_turn
@@ -295,35 +294,3 @@ def leaders_table(
     note = f"Cannot lead: {', '.join(sorted(left_out))}." if left_out else ""
     names = "scope", "best", "runner_up", "advantage", ends, "verdict"
     return table_of(named, *names, anchor=anchor, title="Who leads", note=note)
-
-
-class Crossover(Part):
-    """Change of the resolved winner along `curve`, from `below` to `above` between two lengths;
-    between them nothing is resolved."""
-
-    scope: Annotated[str, key("The check and placement.", "scope")]
-    curve: Annotated[str, key("The curve.", "curve")]
-    below: Annotated[str, key("The winner below.", "wins below", name_cell)]
-    last_bytes: Annotated[
-        int, key("The greatest length it wins at.", "up to", units.bytes_text, numeric=True)
-    ]
-    above: Annotated[str, key("The winner above.", "wins above", name_cell)]
-    first_bytes: Annotated[
-        int, key("The least length it wins at.", "from", units.bytes_text, numeric=True)
-    ]
-
-
-def crossovers(cells: Iterable[Comparison]) -> list[Crossover]:
-    """Changes of the winner along each curve and pair, by ascending message length."""
-    curves: dict[tuple[str, ...], list[tuple[int, str]]] = {}
-    for cell in cells:
-        size = dict(cell.at).get(MESSAGE_BYTES)
-        if isinstance(size, int) and cell.ahead:
-            place = cell.scope, cell.curve, cell.metric, cell.environment, cell.reference
-            curves.setdefault(place, []).append((size, cell.ahead[0]))
-    return [
-        Crossover(scope, curve, below, last, above, first)
-        for (scope, curve, *_), winners in curves.items()
-        for (last, below), (first, above) in pairwise(sorted(winners, key=lambda item: item[0]))
-        if below != above
-    ]

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from reports.analysis.cells import LEAST_DIFFERENCE, Comparison, ComparisonJudgement
+from reports.analysis.cells import LEAST_DIFFERENCE, Comparison
 from reports.analysis.compare import Comparisons
 from reports.analysis.score import OverallScore
 from reports.notation.palette import INK, Look
@@ -25,7 +24,6 @@ from reports.show.panel import (
     heat_panel,
     rows_axis,
 )
-from reports.statistics.signed_rank import PairedEffect
 
 MOST_SCORED = 12
 _FACTORS = Scale(
@@ -37,10 +35,8 @@ _FACTORS = Scale(
 )
 
 
-#: How far bounds are drawn beyond the estimates and single intervals, in ranges of these.
-_BEYOND = 1.5
-#: Width of the bounds that decide, and of the intervals that do not.
-BOUNDS_WIDTH, _THIN = 2.8, 0.8
+#: Width of the bounds that decide.
+BOUNDS_WIDTH = 2.8
 #: Footer of a panel with these numbers of launches a point.
 Footer = Callable[[Sequence[int]], str]
 
@@ -49,80 +45,35 @@ def score_picture(score: OverallScore, looks: Mapping[str, Look], footer: Footer
     """Overall cost over that of the first place, with the bounds that decide the places."""
     shown, first = score.standings[:MOST_SCORED], score.standings[0].environment
     title = f"Overall cost, {first} = 1"
-    bars, alt = [], []
+    marks: list[Mark] = [Rule(1 / LEAST_DIFFERENCE, "x", to=LEAST_DIFFERENCE), Rule(1, "x")]
+    alt, levels = [], set()
     for row, item in enumerate(shown):
-        pair = score.pair(item.environment, first) if item.environment != first else None
-        effect, judged = (pair.effect, pair.judgement) if pair else (None, None)
-        bars.append(_Ratio(row, looks[item.environment], effect, judged))
-        bounds = f" ({judged.told(3)})" if judged else ""
-        ratio = significant(bars[-1].ratio)
-        alt.append(f"{item.environment}: place {item.places}, {ratio}{bounds}")
-    low, high = _ends(bars)
-    marks = [mark for bar in bars for mark in bar.marks()]
+        look, ratio, told = looks[item.environment], 1.0, ""
+        if item.environment != first:
+            pair = score.pair(item.environment, first)
+            ratio, alone = pair.effect.ratio, pair.effect.interval
+            levels.add(alone.level)
+            if pair.judgement and pair.judgement.ends:
+                thick = Look(look.colour, "", ())
+                ends = [*pair.judgement.ends]
+                marks.append(Series(ends, [row] * 2, thick, width=BOUNDS_WIDTH, alpha=0.55))
+                told = f" ({pair.judgement.told(3)})"
+            thin = Look(INK, "|", ())
+            marks.append(Series([alone.low, alone.high], [row] * 2, thin, width=0.8, size=6))
+        marks.append(Series([ratio], [row], look, size=6))
+        alt.append(f"{item.environment}: place {item.places}, {significant(ratio)}{told}")
+    lines = f"\nthick: the bounds that decide\nthin: {level_text(min(levels))} of a pair alone"
     panel = Panel(
         title,
-        [Rule(1 / LEAST_DIFFERENCE, "x", to=LEAST_DIFFERENCE), Rule(1, "x"), *marks],
+        marks,
         f"{title}. {'; '.join(alt)}",
-        Axis(f"smaller is better · grey: ±3 %\n{_legend(bars)}", low=low, high=high),
+        Axis(f"smaller is better · grey: ±3 %{lines if levels else ''}"),
         rows_axis([f"{item.environment} ({item.places})" for item in shown]),
         footer([score.n]),
         1.25 + 0.38 * len(shown),
     )
     caption = "Σ w·T over that of the reference; bars: intervals; in brackets: places."
     return Picture("picture-score", "Overall cost of each environment", caption, [panel], [])
-
-
-@dataclass(frozen=True)
-class _Ratio:
-    """A ratio at a height: a marker, its bounds that decide, and its interval by itself."""
-
-    height: float
-    look: Look
-    effect: PairedEffect | None
-    judgement: ComparisonJudgement | None
-
-    @property
-    def ratio(self) -> float:
-        return self.effect.ratio if self.effect else 1.0
-
-    @property
-    def alone(self) -> tuple[float, ...]:
-        return (self.effect.interval.low, self.effect.interval.high) if self.effect else ()
-
-    @property
-    def ends(self) -> tuple[float, ...]:
-        return tuple(self.judgement.ends or ()) if self.judgement else ()
-
-    def marks(self) -> Iterator[Mark]:
-        """Bounds thick, single intervals thin with ends."""
-        at = [self.height] * 2
-        if self.ends:
-            thick = Look(self.look.colour, "", ())
-            yield Series([*self.ends], at, thick, width=BOUNDS_WIDTH, alpha=0.55)
-        if self.alone:
-            yield Series([*self.alone], at, Look(INK, "|", ()), width=_THIN, size=6)
-        yield Series([self.ratio], at[:1], self.look, size=6)
-
-
-def _ends(bars: Sequence[_Ratio]) -> tuple[float, float]:
-    """The ends of an axis of ratios; bounds far beyond the single intervals leave the panel."""
-    inner = [end for bar in bars for end in (*bar.alone, bar.ratio)] + [1.0]
-    outer = [end for bar in bars for end in bar.ends] + inner
-    room = _BEYOND * (max(inner) - min(inner))
-    low, high = max(min(outer), min(inner) - room), min(max(outer), max(inner) + room)
-    pad = 0.05 * (high - low) or 0.1
-    return low - pad, high + pad
-
-
-def _legend(bars: Sequence[_Ratio]) -> str:
-    """Meaning of thick and thin lines."""
-    levels = sorted({bar.effect.interval.level for bar in bars if bar.effect})
-    if not levels:
-        return ""
-    alone = f"{'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])} of this pair alone"
-    if not any(bar.ends for bar in bars):
-        return f"thin: {alone}; nothing is decided"
-    return f"thick: the bounds that decide\nthin: {alone}"
 
 
 def factors_picture(found: Comparisons, names: Sequence[str], footer: Footer) -> Picture | None:

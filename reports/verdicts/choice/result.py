@@ -28,13 +28,11 @@ from reports.result import (
     Test,
     answered,
 )
-from reports.show.headline import headline_table
 from reports.show.lines import counted_footer
 from reports.show.panel import Picture
-from reports.show.provenance import provenance_rows
-from reports.show.raw_links import RawLinks
-from reports.show.rows import measured_in
-from reports.show.tables import Table
+from reports.show.rows import measured_in, provenance_rows
+from reports.show.section import headline_table
+from reports.show.tables import RawLinks, Table
 from reports.statistics.signed_rank import LEAST_N
 from reports.verdicts.choice import pictures, tables
 from reports.verdicts.choice.answer import answer_of, facts, remarks
@@ -202,8 +200,7 @@ def _choice(analysis: Analysis) -> Iterator[Block | None]:
         yield Sentence(tables.score_note(found.score, register))
     yield _leaders_table(analysis)
     yield pairs if few else None
-    rest = [tables.crossover_table(found.finest), None if few else pairs]
-    yield _movable("choice-more", "How the places came about", "choice", rest)
+    yield _movable("choice-more", "How the places came about", "choice", [None if few else pairs])
 
 
 def _mix(run: Run) -> Iterator[Block | None]:

@@ -22,13 +22,20 @@ from reports.notation import units
 from reports.notation.units import count_text, fixed, moment_text
 from reports.notation.values import between
 from reports.result import Badge, Section, Sentence
-from reports.show.raw_links import RawLinks
 from reports.show.rows import name_cell
-from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot, slug, table_of
-from reports.statistics.max_t import LEAST_BLOCKS
+from reports.show.tables import (
+    MOST_ROWS,
+    Cell,
+    Heading,
+    RawLinks,
+    Table,
+    numeric,
+    pivot,
+    slug,
+)
 from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import PairedEffect
-from reports.verdicts.choice.leader import carried_by, crossovers
+from reports.verdicts.choice.leader import carried_by
 
 _EFFECT: list[Heading] = numeric(
     *("advantage", "bounds that decide", "p", "this pair alone", "level", "lag 1")
@@ -147,19 +154,6 @@ def pairs_table(pairs: Sequence[Pair], register: Register) -> Table | None:
         anchor="table-score-pairs",
         title="Overall cost, pair by pair",
     )
-
-
-def crossover_table(finest: Sequence[Comparison]) -> Table | None:
-    """Message lengths at which the winner changes, each end resolved by itself."""
-    if not any(cell.at for cell in finest):
-        return None
-    note = "As far as resolved, no environment wins at one length and loses at another."
-    if max(cell.n for cell in finest) < LEAST_BLOCKS:
-        note = f"With so many points nothing can be resolved at a point before n = {LEAST_BLOCKS}."
-    anchor, title = "table-crossovers", "Message lengths at which the winner changes"
-    between_them = "Between the two lengths nothing is resolved."
-    table = table_of(crossovers(finest), anchor=anchor, title=title, note=between_them)
-    return table or Table(anchor, title, [], [], note)
 
 
 def comparison_tables(found: Comparisons, register: Register) -> list[Table]:
