@@ -10,10 +10,10 @@ from reports.notation.units import (
     as_stated,
     fixed,
     percent,
+    quantity,
     readable_unit,
     sentence_case,
 )
-from reports.notation.values import quantity
 
 #: Words of a headline, of the name of its subject, and of a criterion's title or a remark in it.
 MOST_WORDS, _MOST_NAME, _MOST_REMARK = 20, 5, 10

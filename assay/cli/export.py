@@ -18,7 +18,7 @@ from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render.formats import openmetrics
 from reports.result import Sample
-from reports.verdicts.export import count_samples, run_samples
+from reports.verdicts.choice.forms import count_samples, run_samples
 from reports.verdicts.nightly.check import newest_night
 from reports.verdicts.nightly.result import night_result
 

@@ -33,7 +33,7 @@ from reports.verdicts.choice.tables import listed_with_raw_output
 
 #: The file of each format, and what it has; the page is printed where there is a browser.
 FILES = {
-    "html": (html.INDEX, "pictures, every table, every launch with its raw output"),
+    "html": ("index.html", "pictures, every table, every launch with its raw output"),
     "md": ("report.md", "the report in short, as text"),
     "csv": ("summary.csv", "each metric at each point with its statistics, SI units"),
     "junit": ("junit.xml", "a test case a launch, with the reason of each that is not ok"),
@@ -147,24 +147,15 @@ def _write_all(
     links: RawLinks,
 ) -> None:
     """Write every format, whose files take their places together, and print the page."""
-    details, run = out_dir / html.FOLDER, analysis.run
-    refuse_other(details, folder=True)
     out_dir.mkdir(parents=True, exist_ok=True)
-    kept: set[str] = set()
-    data = dict(FILES[name] for name in wanted)
+    data = {FILES[name][0]: FILES[name][1] for name in wanted}
     with ExitStack() as places:
         for name in (name for name in wanted if name != "pdf"):
-            files = _made(name, analysis, result, data, links.root)
-            if len(files) > 1:
-                details.mkdir(exist_ok=True)
-            for file, pieces in files.items():
-                _write(pieces, places.enter_context(replacing(out_dir / file)))
-            kept |= {Path(file).name for file in files}
-    write_raw_pages(out_dir, run, links.cases, listed_with_raw_output(run))
-    if "html" in wanted:
-        _clear(details, kept)
+            made = _made(name, analysis, result, data, links.root)
+            _write(made, places.enter_context(replacing(out_dir / FILES[name][0])))
+    write_raw_pages(out_dir, analysis.run, links.cases, listed_with_raw_output(analysis.run))
     if "pdf" in wanted:
-        page = (out_dir / html.INDEX).read_text("utf-8")
+        page = (out_dir / FILES["html"][0]).read_text("utf-8")
         print_page(page, out_dir / FILES["pdf"][0])
 
 
@@ -174,20 +165,19 @@ def _made(
     result: Result[VerdictsForm],
     data: Mapping[str, str],
     root: str,
-) -> Mapping[str, str | bytes | Iterator[str] | Iterator[bytes]]:
-    """The files of a format, by name, whole or in pieces."""
+) -> str | bytes | Iterator[str] | Iterator[bytes]:
+    """The file of a format, whole or in pieces."""
     file, plan = FILES[name][0], analysis.run.plan
     others = {other: what for other, what in data.items() if other != file}
-    if name == "html":
-        return html.pages(result, others, root)
     made: dict[str, Callable[[], str | bytes | Iterator[str] | Iterator[bytes]]] = {
+        "html": lambda: html.page(result, others, root),
         "md": lambda: markdown.text(result, others, MOST_LINES),
         "csv": lambda: frames.csv(analysis),
         "parquet": lambda: frames.parquet(analysis),
         "json": lambda: json_pieces(result.data, map(cell_part, analysis.comparisons.points)),
         "junit": lambda: junit(result.tests, f"{plan.campaign} on {plan.site}"),
     }
-    return {file: made[name]()}
+    return made[name]()
 
 
 def _write(made: str | bytes | Iterator[str] | Iterator[bytes], path: Path) -> None:
@@ -195,12 +185,3 @@ def _write(made: str | bytes | Iterator[str] | Iterator[bytes], path: Path) -> N
     with path.open("wb") as file:
         for piece in (made,) if isinstance(made, str | bytes) else made:
             file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "replace"))
-
-
-def _clear(details: Path, kept: Collection[str]) -> None:
-    """Remove the further pages of an earlier report, and their folder if it is empty."""
-    for page in details.glob("*.html"):
-        if page.name not in kept:
-            page.unlink()
-    if details.is_dir() and not any(details.iterdir()):
-        details.rmdir()

@@ -30,8 +30,7 @@ from records.run.run_directory import RunDirectory
 from records.text.plain_text import end_of_output, one_line, plain
 from records.text.reasons import alike
 from records.untrusted import RefusedFileError
-from reports.notation.units import count_text
-from reports.notation.values import about
+from reports.notation.units import about, count_text
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.
 QUIET_S = 30.0

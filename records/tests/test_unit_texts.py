@@ -5,7 +5,7 @@ import pytest
 
 from records.unit_texts import better_of, si_of
 from records.units import UNITS
-from reports.notation.values import about
+from reports.notation.units import about
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ import msgspec
 
 from records.axes import axis_of
 from records.run.plan import PlannedCase
-from reports.notation.units import bytes_text, count_text, fixed
-from reports.notation.values import between
+from reports.notation.units import between, bytes_text, count_text, fixed
 
 #: What the label says in its own words first.
 _GRID = ("p", "q")

@@ -23,17 +23,11 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
 from reports.notation.units import as_stated, bytes_text, fixed
 from reports.show.heat import draw_heat, height_of
-from reports.show.layout import (
+from reports.show.panel import (
     EDGE,
     LABEL_PT,
     NAME_IN,
     TITLE_PT,
-    heading,
-    text_width_in,
-    thin_ticks,
-    wrapped,
-)
-from reports.show.panel import (
     WIDTH_IN,
     Axis,
     Bars,
@@ -44,6 +38,10 @@ from reports.show.panel import (
     Series,
     Side,
     Text,
+    heading,
+    text_width_in,
+    thin_ticks,
+    wrapped,
 )
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"

@@ -13,8 +13,16 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Rectangle
 
 from reports.notation.palette import BAD, INK, ON_BRIGHT, ON_DARK, PAPER
-from reports.show.layout import LABEL_PT, NAME_IN, heading, text_width_in, wrapped
-from reports.show.panel import WIDTH_IN, Heat, Place
+from reports.show.panel import (
+    LABEL_PT,
+    NAME_IN,
+    WIDTH_IN,
+    Heat,
+    Place,
+    heading,
+    text_width_in,
+    wrapped,
+)
 from reports.statistics.descriptive import Matrix
 
 #: Dark to bright, of rising luminance.

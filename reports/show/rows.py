@@ -17,7 +17,7 @@ from records.site.node_facts import facts_by_value, value_text
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation import units
 from reports.notation.labels import point_text, shortened
-from reports.notation.values import PLAIN, between, summary_text, with_range, with_spread
+from reports.notation.units import PLAIN, between, summary_text, with_range, with_spread
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, Value, across, pivot, slug
 from reports.statistics.descriptive import Interval
 

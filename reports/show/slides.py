@@ -16,8 +16,7 @@ from records.files import write_whole
 from records.text.plain_text import plain
 from reports.notation.palette import PAPER, QUIET, Look
 from reports.show.draw import NO_METADATA, draw, size_in, styled, texts_of, with_titles
-from reports.show.layout import EDGE, text_width_in, wrapped
-from reports.show.panel import Picture
+from reports.show.panel import EDGE, Picture, text_width_in, wrapped
 from reports.show.tables import slug
 
 #: Dots an inch of the PNG.

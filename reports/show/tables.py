@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from urllib.parse import quote
 
 from records.run.archive import is_member
-from reports.notation.units import readable_unit
-from reports.notation.values import quantity
+from reports.notation.units import quantity, readable_unit
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)

@@ -25,7 +25,7 @@ HOSTILE = "<script>alert(1)</script>\"'&|`]]>\x00\x07\x1b[31m\ufffe =cmd $x^2$ ]
 
 #: What a page leads to: itself, pages beside it, raw output, the report's other files.
 INNER = (
-    *("#", "details/", "../raw/"),
+    *("#", "../raw/"),
     *("report.md", "summary.csv", "values.parquet", "junit.xml", "verdicts.json"),
 )
 

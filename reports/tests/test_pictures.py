@@ -46,8 +46,6 @@ from reports.tests.synthetic import (
 )
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.acceptance.result import acceptance_result
-from reports.verdicts.comparison.compare import compare
-from reports.verdicts.comparison.result import changes_picture
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
@@ -116,14 +114,6 @@ def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
     assert {path.suffix for path in written} == {".svg", ".png"}
     names = " ".join(path.name for path in written)
     assert all(part in names for part in ("score", "factors", "pt2pt"))
-
-
-@pytest.mark.full
-def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
-    other = write_run(tmp_path / "b", quick_cases(("mpich", "lam")), seed=2, slower=2.4)
-    picture = changes_picture(compare(run, other))
-    assert picture and "2.4" in picture.panels[0].alt
-    all_right(write_pictures([picture], {}, tmp_path / "out"), [picture])
 
 
 def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:

@@ -26,10 +26,10 @@ from reports.notation.units import (
     count_text,
     level_text,
     moment_text,
+    quantity,
     readable_unit,
     sentence_case,
 )
-from reports.notation.values import quantity
 from reports.result import (
     ON_TERMINAL,
     Badge,

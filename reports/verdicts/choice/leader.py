@@ -19,8 +19,7 @@ from records.text.reasons import grouped
 from reports import commands
 from reports.analysis.cells import LEAST_DIFFERENCE, Comparison
 from reports.analysis.compare import Comparisons
-from reports.analysis.ranking import Ends, Pair, Standing
-from reports.analysis.score import OverallScore
+from reports.analysis.score import Ends, OverallScore, Pair, Standing
 from reports.answers import Answer, State, listed
 from reports.load.loading import Run
 from reports.notation import units

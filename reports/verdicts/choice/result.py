@@ -178,16 +178,14 @@ def _sections(
     yield on_page("method", "How the numbers came about", lambda: method, short="Method")
 
 
-def _movable(
-    anchor: str, title: str, page: str, blocks: Sequence[Block | None], note: str = ""
+def _rest(
+    anchor: str, title: str, blocks: Sequence[Block | None], note: str = ""
 ) -> Section | None:
-    """A folded section that may move to another page; None where there is nothing in it."""
+    """Section that is folded on a page; None where there is nothing in it."""
     there = [block for block in blocks if block is not None]
     if not there:
         return None
-    return Section(
-        anchor, title, lambda: there, note=note, folded=True, page=page, shown_on=ON_PAGE
-    )
+    return Section(anchor, title, lambda: there, note=note, folded=True, shown_on=ON_PAGE)
 
 
 def _choice(analysis: Analysis) -> Iterator[Block | None]:
@@ -200,7 +198,7 @@ def _choice(analysis: Analysis) -> Iterator[Block | None]:
         yield Sentence(tables.score_note(found.score, register))
     yield _leaders_table(analysis)
     yield pairs if few else None
-    yield _movable("choice-more", "How the places came about", "choice", [None if few else pairs])
+    yield _rest("choice-more", "How the places came about", [None if few else pairs])
 
 
 def _mix(run: Run) -> Iterator[Block | None]:
@@ -221,20 +219,13 @@ def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:
     yield _leaders_table(analysis, part.check) or _not_compared(analysis, part.check)
     left: list[Picture] = []
     for picture in part.pictures[:1]:
-        shown = replace(picture, panels=picture.panels[:MOST_SHOWN])
-        yield Section(
-            f"first-{part.anchor}",
-            part.title,
-            partial(tuple[Block, ...], [shown]),
-            page=part.anchor,
-            shown_on=ON_PAGE,
-        )
+        yield replace(picture, panels=picture.panels[:MOST_SHOWN])
         if panels := picture.panels[MOST_SHOWN:]:
             left = [replace(picture, anchor=f"{picture.anchor}-more", panels=panels)]
     yield headline_table(analysis, part.check) or _without_figures(analysis.run, part.check)
     rest: list[Block] = [*left, *part.pictures[1:], *part.tables]
     title = f"All of {part.title}"
-    yield _movable(f"all-{part.anchor}", title, part.anchor, rest, note=part.constant)
+    yield _rest(f"all-{part.anchor}", title, rest, note=part.constant)
 
 
 def _not_compared(analysis: Analysis, check: str) -> Sentence | None:
@@ -265,8 +256,6 @@ def _without_figures(run: Run, check: str) -> Sentence:
 def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     """Launches by how they ended, and each that is not ok."""
     yield tables.reasons_table(analysis, links)
-    title, every = "Every launch that is not ok", tables.bad_launches_table(analysis, links)
-    yield _movable("launches-more", title, "launches", [every])
 
 
 def _compared(analysis: Analysis) -> Iterator[Block | None]:
@@ -280,7 +269,7 @@ def _compared(analysis: Analysis) -> Iterator[Block | None]:
     if found.unusable:
         pairs = count_text(found.unusable, "pair")
         yield Sentence(f"{pairs} of values left out: one of the two is zero, which has no ratio.")
-    yield _movable("comparisons", "Every comparison with its interval", "comparisons", made)
+    yield _rest("comparisons", "Every comparison with its interval", made)
 
 
 def _provenance(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
@@ -297,8 +286,8 @@ def _provenance(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     added = run.plan.sequential.extensions if run.plan.sequential else []
     stages = [(item.extended_at, f"{item.told()}, by Assay {item.version}") for item in added]
     groups = [group for group in (*groups, Facts(stages, "extensions")) if group.pairs]
-    yield _movable("provenance-more", "Provenance", "provenance", groups)
-    yield _movable("evidence-more", "Evidence: every launch", "evidence", evidence)
+    yield _rest("provenance-more", "Provenance", groups)
+    yield _rest("evidence-more", "Evidence: every launch", evidence)
 
 
 def _tests(analysis: Analysis) -> Iterator[Test]:

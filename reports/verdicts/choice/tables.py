@@ -13,14 +13,12 @@ from records.run.belonging import checksum_of, raw_paths
 from records.run.plan import PlannedCase
 from reports.analysis.cells import ESTIMANDS, Comparison, ComparisonJudgement
 from reports.analysis.compare import Comparisons
-from reports.analysis.ranking import Pair, Standing
 from reports.analysis.run import Analysis
-from reports.analysis.score import OverallScore
+from reports.analysis.score import OverallScore, Pair, Standing
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.notation import units
-from reports.notation.units import count_text, fixed, moment_text
-from reports.notation.values import between
+from reports.notation.units import between, count_text, fixed, moment_text
 from reports.result import Badge, Section, Sentence
 from reports.show.rows import name_cell
 from reports.show.tables import (
@@ -211,34 +209,6 @@ _OUTPUT = "raw output, SHA-256"
 MOST_REASONS = 6
 
 
-def bad_launches_table(analysis: Analysis, links: RawLinks) -> Table | None:
-    """Every launch that is not ok with its reason, but those wrong on purpose."""
-    bad = analysis.bad_launches
-    launches = [launch for launch in bad if INVALID_ON_PURPOSE not in launch.flags]
-
-    def cells(launch: Launch) -> list[str | Cell]:
-        case = analysis.run.case(launch)
-        replaced = () if launch.counted else ("replaced",)
-        return [
-            Cell(analysis.title(case), title=case.id),
-            Cell(case.environment, environment=case.environment),
-            str(launch.block),
-            str(launch.attempt),
-            Cell(launch.status, badges=(*launch.flags, *replaced)),
-            _reason(launch),
-            _output(launch, links),
-        ]
-
-    headings: list[Heading] = ["case", "environment", *numeric("block", "attempt")]
-    return pivot(
-        launches[:MOST_ROWS],
-        [([*headings, "status", "reason", "raw output"], cells)],
-        anchor="table-bad",
-        title="Launches that are not ok",
-        total=len(launches),
-    )
-
-
 def _reason(launch: Launch) -> str:
     return (launch.reason or "no reason recorded")[:MOST_REASON]
 
@@ -297,8 +267,10 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
             for href in (links.to(path),)
         )
         numbers = str(launch.block), str(launch.attempt)
+        status = launch.status if launch.status == "ok" else f"{launch.status}: {_reason(launch)}"
         started = moment_text(launch.started_at, "–")
-        return [*numbers, launch.status, launch.job_id or "–", started, Cell("", parts=files)]
+        end = Cell(status, badges=(*launch.flags, *(() if launch.counted else ("replaced",))))
+        return [*numbers, end, launch.job_id or "–", started, Cell("", parts=files)]
 
     headings = [*numeric("block", "attempt"), "status", "job", "started, UTC", _OUTPUT]
 

@@ -27,8 +27,13 @@ from reports.analysis.run import Analysis, Row, analyse
 from reports.load.launches import AtKey
 from reports.load.loading import load_run
 from reports.load.nights import bad_nights, level_numbers, nights_of
-from reports.notation.units import percent, ratios_between, readable_unit, signed_percent
-from reports.notation.values import with_spread
+from reports.notation.units import (
+    percent,
+    ratios_between,
+    readable_unit,
+    signed_percent,
+    with_spread,
+)
 from reports.show.rows import in_reading_order, name_cell, provenance_rows, row_label
 from reports.show.tables import Cell
 from reports.statistics.descriptive import LEVEL, Interval, log_ratio_interval
