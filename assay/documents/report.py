@@ -15,19 +15,20 @@ from urllib.parse import quote
 from assay.documents.raw_pages import write_raw_pages
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
+from records.forms import as_text
 from records.plugins import hooks
 from records.run.run_directory import refuse_other
 from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
 from reports.render import frames, html, markdown
-from reports.render.files import json_pieces, write_folder
+from reports.render.files import write_folder
 from reports.render.formats import junit
 from reports.render.pdf import find_browser, print_page
 from reports.result import Result, Section
 from reports.show.slides import write_pictures
 from reports.show.tables import RawLinks
-from reports.verdicts.choice.forms import VerdictsForm, cell_part
+from reports.verdicts.choice.forms import VerdictsForm
 from reports.verdicts.choice.result import choice_result, run_pictures
 from reports.verdicts.choice.tables import listed_with_raw_output
 
@@ -43,8 +44,6 @@ FILES = {
 }
 #: What a report consists of; "pdf" only where a browser is installed.
 FORMATS = tuple(FILES)
-#: Lines of the text, however large the campaign.
-MOST_LINES = 480
 
 
 @dataclass(frozen=True)
@@ -171,10 +170,10 @@ def _made(
     others = {other: what for other, what in data.items() if other != file}
     made: dict[str, Callable[[], str | bytes | Iterator[str] | Iterator[bytes]]] = {
         "html": lambda: html.page(result, others, root),
-        "md": lambda: markdown.text(result, others, MOST_LINES),
+        "md": lambda: markdown.text(result, others),
         "csv": lambda: frames.csv(analysis),
         "parquet": lambda: frames.parquet(analysis),
-        "json": lambda: json_pieces(result.data, map(cell_part, analysis.comparisons.points)),
+        "json": lambda: as_text(result.data),
         "junit": lambda: junit(result.tests, f"{plan.campaign} on {plan.site}"),
     }
     return made[name]()

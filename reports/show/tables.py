@@ -10,6 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, TypeVar, get_type_hints
 from urllib.parse import quote
 
+from msgspec import UNSET
+
 from records.run.archive import is_member
 from reports.notation.units import quantity, readable_unit
 
@@ -204,7 +206,7 @@ def in_unit(value: float, row: Any) -> str:
 
 
 def _shown(value: Any, row: Any, show: Callable[..., Cell | str]) -> Cell:
-    if value is None:
+    if value is None or value is UNSET:
         return Cell("–")
     made = show(value, row) if show is in_unit else show(value)
     return made if isinstance(made, Cell) else Cell(made, tone=TONES.get(made, ""))

@@ -230,7 +230,7 @@ def test_failure_leaves_the_earlier_report_whole(
     run, formats = write_run(tmp_path / "run", small(), blocks=3), ("md", "csv", "json")
     build_report(run, formats=formats)
     before = {path.name: path.read_bytes() for path in (run / "report").iterdir()}
-    monkeypatch.setattr("assay.documents.report.json_pieces", lambda *_: 1 / 0)
+    monkeypatch.setattr("assay.documents.report.as_text", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         build_report(run, formats=formats)
     assert {path.name: path.read_bytes() for path in (run / "report").iterdir()} == before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links and folded sections of a page; the text is short whatever the campaign."""
+"""Links and folded sections of a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.documents.report import MOST_LINES, build_report
+from assay.documents.report import build_report
 from reports.render import html
 from reports.result import Result, Section
 from reports.show.tables import Cell, Column, Table
@@ -51,20 +51,3 @@ def test_every_link_of_a_report_leads_somewhere(tmp_path: Path) -> None:
         raw += (run / "report" / file).resolve().parent == (run / "raw").resolve()
         assert file or anchor in ids, link
     assert raw >= len(cases) * 3
-
-
-def test_the_text_is_short_whatever_the_campaign(tmp_path: Path) -> None:
-    cases = [
-        case(f"check{number}", name, {"n": n})
-        for number, name, n in product(range(160), ("mpich", "lam"), (1, 2))
-    ]
-
-    def fail(record: dict[str, Any]) -> dict[str, Any]:
-        reason = f"reason {record['case_id']}"
-        return record | {"status": "failed", "reason": reason} if record["block"] == 1 else record
-
-    run = write_run(tmp_path / "run", cases, blocks=2, edit=fail)
-    build_report(run, formats=("md",))
-    lines = (run / "report" / "report.md").read_text().splitlines()
-    assert 40 < len(lines) <= MOST_LINES
-    assert any("further sections are there" in line for line in lines)

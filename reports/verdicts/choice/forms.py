@@ -12,14 +12,15 @@ from msgspec import UNSET, UnsetType, to_builtins
 
 from records.forms import Form, Part, key
 from reports.analysis.cells import Comparison
-from reports.analysis.compare import Comparisons
 from reports.analysis.run import STATUSES, Analysis, Row
-from reports.analysis.score import Ends, OverallScore, Standing
+from reports.analysis.score import Ends, OverallScore, Pair, Standing
 from reports.answers import Answer, AnswerPart
-from reports.load.loading import Run
+from reports.notation import units
 from reports.notation.labels import pairs_text
 from reports.notation.units import time_of
 from reports.result import Sample
+from reports.show.rows import name_cell
+from reports.show.tables import Cell
 from reports.statistics.serial import lag_1_limit
 from reports.verdicts.choice.answer import answer_of
 from reports.verdicts.choice.leader import Leader, leaders
@@ -39,18 +40,54 @@ class LaunchesPart(Part):
     oversubscribed: Annotated[int, key("Ok launches whose busy ranks shared cores.")]
 
 
+def _ratios(ends: Ends) -> str:
+    return units.ratios_between(*ends)
+
+
+def _pair(names: tuple[str, str]) -> Cell:
+    return Cell(" over ".join(names), parts=tuple(map(name_cell, names)))
+
+
+def _p(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def _lag(value: float) -> str:
+    return units.fixed(value, 2)
+
+
 class PairPart(Part):
     """Two ranked environments."""
 
-    environments: Annotated[tuple[str, str], key("The first and the second.")]
-    ratio: Annotated[float, key("Cost of the first over that of the second.")]
+    environments: Annotated[tuple[str, str], key("The first and the second.", "pair", _pair)]
+    ratio: Annotated[
+        float,
+        key(
+            "Cost of the first over that of the second.",
+            *("cost of the first", units.signed_percent),
+            numeric=True,
+        ),
+    ]
     interval: Annotated[Ends, key("Its interval, of this pair alone.")]
     level: Annotated[float, key("Level of the interval.")]
-    bounds: Annotated[Ends | None, key("Joint bounds over all questions; null below six blocks.")]
-    p_family: Annotated[float | None, key("p over all questions.")]
-    lag_1: Annotated[float, key("Correlation of neighbouring blocks.")]
-    separated: Annotated[bool, key("True if the bounds exclude 1.")]
-    carried_by: Annotated[dict[str, float], key("Checks that make over half of the difference.")]
+    bounds: Annotated[
+        Ends | None,
+        key(
+            "Joint bounds over all questions; null below six blocks.",
+            *("bounds that decide", _ratios),
+            numeric=True,
+        ),
+    ]
+    p_family: Annotated[float | None, key("p over all questions.", "p", _p, numeric=True)]
+    lag_1: Annotated[float, key("Correlation of neighbouring blocks.", "lag 1", _lag, numeric=True)]
+    separated: Annotated[
+        bool,
+        key("True if the bounds exclude 1.", "verdict", {True: "separated", False: "open"}.get),
+    ]
+    carried_by: Annotated[
+        dict[str, float],
+        key("Checks that make over half of the difference.", "carried by", ", ".join),
+    ]
 
 
 class ExcludedPart(Part):
@@ -74,29 +111,46 @@ class CellPart(Part, kw_only=True):
     """An environment against another. `advantage` to `lag_1_limit` are left out below three common
     blocks, what follows below six."""
 
-    scope: Annotated[str, key("Scope of the comparison.")]
-    label: Annotated[str, key("The curve or point in words.")]
+    scope: Annotated[str, key("Scope of the comparison.", "scope")]
+    label: Annotated[str, key("The curve or point in words.", "cell")]
     metric: Annotated[str, key("The deciding metric.")]
     at: Annotated[dict[str, Any], key("The point; empty for a curve or a whole check.")]
-    environment: Annotated[str, key("The environment.")]
-    reference: Annotated[str, key("The environment that it is compared with.")]
+    environment: Annotated[str, key("The environment.", "environment", name_cell)]
+    reference: Annotated[
+        str, key("The environment that it is compared with.", "against", name_cell)
+    ]
     cases: Annotated[tuple[str, str], key("The case of each.")]
-    n: Annotated[int, key("Common blocks.")]
+    n: Annotated[int, key("Common blocks.", "n", numeric=True)]
     points: Annotated[int, key("Points that went in.")]
     verdict: Annotated[str, key("faster, slower, equivalent, not resolved, no verdict, …")]
-    text: Annotated[str, key("The verdict in words.")]
+    text: Annotated[str, key("The verdict in words.", "verdict")]
     failed: Annotated[tuple[int, int], key("Failed launches of each.")]
     launched: Annotated[tuple[int, int], key("Launches of each.")]
-    advantage: Annotated[float | UnsetType, key("Ratio in the good direction; 1.05: 5 %.")] = UNSET
+    advantage: Annotated[
+        float | UnsetType,
+        key(
+            "Ratio in the good direction; 1.05: 5 %.",
+            *("advantage", units.signed_percent),
+            numeric=True,
+        ),
+    ] = UNSET
     interval: Annotated[Ends | UnsetType, key("Interval of the advantage, by itself.")] = UNSET
     level: Annotated[float | UnsetType, key("Level of the interval.")] = UNSET
     p: Annotated[float | UnsetType, key("p of this comparison by itself.")] = UNSET
     p_holm: Annotated[float | UnsetType | None, key("p by Holm over all cells.")] = UNSET
     cells_in_family: Annotated[int | UnsetType, key("Questions judged together.")] = UNSET
-    lag_1: Annotated[float | UnsetType | None, key("Correlation of neighbouring blocks.")] = UNSET
+    lag_1: Annotated[
+        float | UnsetType | None,
+        key("Correlation of neighbouring blocks.", "lag 1", _lag, numeric=True),
+    ] = UNSET
     lag_1_limit: Annotated[float | UnsetType, key("Above this the verdict is too sure.")] = UNSET
-    bounds: Annotated[Ends | UnsetType | None, key("Joint bounds over all questions.")] = UNSET
-    p_family: Annotated[float | UnsetType, key("p over all questions.")] = UNSET
+    bounds: Annotated[
+        Ends | UnsetType | None,
+        key("Joint bounds over all questions.", "bounds that decide", _ratios, numeric=True),
+    ] = UNSET
+    p_family: Annotated[float | UnsetType, key("p over all questions.", "p", _p, numeric=True)] = (
+        UNSET
+    )
     detectable: Annotated[float | UnsetType | None, key("Least ratio at 80 % power.")] = UNSET
 
 
@@ -192,56 +246,50 @@ def report_form(analysis: Analysis, files: Mapping[str, str]) -> ReportForm:
 def verdicts_form(
     analysis: Analysis, answer: Answer, warnings: Sequence[str], summary: Sequence[str]
 ) -> VerdictsForm:
-    """verdicts.json without the comparisons of single points, which end it."""
-    return VerdictsForm(
-        **_of_run(analysis, answer),
-        warnings=[*warnings],
-        summary=[*summary],
-        choice=_choice(analysis.run, analysis.comparisons),
-    )
-
-
-def _choice(run: Run, found: Comparisons) -> ChoicePart:
-    """The environments against each other, without the comparisons at single points: there may be
-    very many, see `cell_part`."""
+    """verdicts.json of a run."""
+    run, found = analysis.run, analysis.comparisons
     title = run.plan.register.check_title
-    return ChoicePart(
+    choice = ChoicePart(
         reference=found.reference,
         score=None if found.score is None else _score(found.score),
         leaders=leaders(found),
         interims=[to_builtins(interim) for interim in run.interims],
         not_ranked=[NotRankedPart(title(c), name) for c, name in sorted(found.unranked)],
-        overall=[cell_part(cell) for cell in found.overall],
-        groups=[cell_part(cell) for cell in found.groups],
-        points=[],
+        overall=[_cell(cell) for cell in found.overall],
+        groups=[_cell(cell) for cell in found.groups],
+        points=[_cell(cell) for cell in found.points],
+    )
+    return VerdictsForm(
+        **_of_run(analysis, answer), warnings=[*warnings], summary=[*summary], choice=choice
     )
 
 
 def _score(score: OverallScore) -> ScorePart:
-    pairs = [
-        PairPart(
-            environments=(pair.first, pair.second),
-            ratio=pair.effect.ratio,
-            interval=(pair.effect.interval.low, pair.effect.interval.high),
-            level=pair.effect.interval.level,
-            bounds=pair.judgement.ends if pair.judgement else None,
-            p_family=pair.judgement.p if pair.judgement else None,
-            lag_1=pair.lag,
-            separated=pair.separated,
-            carried_by=dict(pair.carried),
-        )
-        for pair in score.pairs
-    ]
     return ScorePart(
         reference=score.reference,
         n=score.n,
         places=score.standings,
-        pairs=pairs,
+        pairs=[pair_part(pair) for pair in score.pairs],
         excluded=[ExcludedPart(*names) for names in score.excluded],
     )
 
 
-def cell_part(cell: Comparison) -> CellPart:
+def pair_part(pair: Pair) -> PairPart:
+    """Pair as a part."""
+    return PairPart(
+        environments=(pair.first, pair.second),
+        ratio=pair.effect.ratio,
+        interval=(pair.effect.interval.low, pair.effect.interval.high),
+        level=pair.effect.interval.level,
+        bounds=pair.judgement.ends if pair.judgement else None,
+        p_family=pair.judgement.p if pair.judgement else None,
+        lag_1=pair.lag,
+        separated=pair.separated,
+        carried_by=dict(pair.carried),
+    )
+
+
+def _cell(cell: Comparison) -> CellPart:
     """Comparison as a part; not by `filled`: there may be 100,000 of them."""
     effect, judgement = cell.effect, cell.judgement
     first, second = cell.failures

@@ -36,7 +36,7 @@ from reports.show.tables import RawLinks, Table
 from reports.statistics.signed_rank import LEAST_N
 from reports.verdicts.choice import pictures, tables
 from reports.verdicts.choice.answer import answer_of, facts, remarks
-from reports.verdicts.choice.forms import VerdictsForm, verdicts_form
+from reports.verdicts.choice.forms import ChoicePart, VerdictsForm, verdicts_form
 from reports.verdicts.choice.leader import leaders, leaders_table
 from reports.verdicts.mix import mix_of
 
@@ -54,22 +54,18 @@ _COMPARED = (
     "Paired by block. Advantage: exp of the Hodges–Lehmann estimate of ln(A/B), in the good"
     " direction (+5 % = 5 % better). The bounds of all comparisons of this run, and of its scores,"
     " are of the geometric mean of A/B, hold together at 95 % and give the word: “faster” where"
-    " they are beyond 3 %, “equivalent” inside 1/1.03–1.03, “not slower” above 1/1.03. The interval"
-    " of a pair alone, by inverting the exact signed-rank test, decides nothing. Lag 1: correlation"
-    " of neighbouring blocks, marked where it is above what chance allows."
+    " they are beyond 3 %, “equivalent” inside 1/1.03–1.03, “not slower” above 1/1.03. Lag 1:"
+    " correlation of neighbouring blocks."
 )
 _METHOD = (
     "The unit of replication is one launch; n counts launches. A launch's value is the median of"
-    " its samples unless the metric says otherwise.",
-    "s: standard deviation, ddof 1. Interval of the mean: mean ± t·s/√n at 95 %; it holds its level"
-    " for near normal launches (CV below 25 %, no rare disturbances). Where launches are skewed or"
-    " disturbed, read the median: its interval, by interpolated order statistics from n = 5 on"
-    " (93.75 % there), holds for any distribution.",
-    "The mean of rates over launches is their arithmetic mean everywhere; total work over total"
-    " time, which the ranking goes by, is their harmonic mean, less by about CV² of it.",
-    "Outliers (|modified z| over 3.5, from n = 7 on) are marked and never removed.",
-    "Overall comparisons give each point the same weight, by the mean of its logarithms; placements"
-    " are never mixed.",
+    " its samples unless the metric says otherwise. Outliers (|modified z| over 3.5) are marked and"
+    " never removed.",
+    "s: standard deviation, ddof 1. Interval of the mean: mean ± t·s/√n at 95 %, for near normal"
+    " launches (CV below 25 %, no rare disturbances); else read the median: its interval, by"
+    " interpolated order statistics from n = 5 on, holds for any distribution.",
+    "The mean of rates over launches is their arithmetic mean; total work over total time, which"
+    " the ranking goes by, is their harmonic mean, less by about CV² of it.",
     "Units: SI in all files. On this page lengths are in KiB and MiB, powers of two; rates in MB/s"
     " of 10⁶ bytes. One-way time: half the time of a message and its reply.",
 )
@@ -91,17 +87,18 @@ def choice_result(
         f"{count} {status}" for status in STATUSES if (count := analysis.counts[status])
     )
     summary = [answer.sentence, *answer.details, *(note.text for note in notes)]
+    data = verdicts_form(analysis, answer, warnings, summary)
     first: list[Block] = [*_overview(analysis), *notes, facts(analysis)]
     on_terminal = [_score_table(analysis, run.provenance.devices), _leaders_table(analysis)]
     return Result(
         kicker=f"{run.plan.campaign} on {run.plan.site}, run {run.run_id}: {counts or 'no record'}",
         title=run.plan.question or run.plan.campaign,
-        data=verdicts_form(analysis, answer, warnings, summary),
+        data=data,
         answer=answer,
         warnings=warnings,
         first=Section("first", "", lambda: first),
         sections=[
-            *_sections(analysis, parts, links, further),
+            *_sections(analysis, data.choice, parts, links, further),
             *(
                 Section(table.anchor, "", partial(tuple[Block, ...], [table]), shown_on=ON_TERMINAL)
                 for table in on_terminal
@@ -145,6 +142,7 @@ def _leaders_table(analysis: Analysis, check: str = "") -> Table | None:
 
 def _sections(
     analysis: Analysis,
+    choice: ChoicePart,
     parts: Sequence[CheckPart],
     links: RawLinks,
     further: Sequence[Section],
@@ -168,7 +166,7 @@ def _sections(
         yield Section(f"table-of-{part.anchor}", f"More of {part.title}", of, shown_on=IN_TEXT)
     on_page = partial(Section, shown_on=ON_PAGE)
     title = "Environments compared"
-    yield on_page("comparison", title, lambda: _compared(analysis), short="Compared")
+    yield on_page("comparison", title, lambda: _compared(analysis, choice), short="Compared")
     title = "Provenance and evidence"
     yield on_page(
         "provenance", title, lambda: _provenance(analysis, links), short="Provenance, evidence"
@@ -191,7 +189,7 @@ def _rest(
 def _choice(analysis: Analysis) -> Iterator[Block | None]:
     """Places with costs, who leads each check, and how they came about."""
     found, register = analysis.comparisons, analysis.register
-    pairs = tables.pairs_table(found.score.pairs if found.score else (), register)
+    pairs = tables.pairs_table(found.score.pairs if found.score else ())
     few = pairs is not None and len(pairs.rows) <= MOST_PAIRS
     if found.score:
         yield _score_table(analysis)
@@ -258,10 +256,10 @@ def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     yield tables.reasons_table(analysis, links)
 
 
-def _compared(analysis: Analysis) -> Iterator[Block | None]:
+def _compared(analysis: Analysis, choice: ChoicePart) -> Iterator[Block | None]:
     """The environments against each other."""
     found = analysis.comparisons
-    made = tables.comparison_tables(found, analysis.register)
+    made = tables.comparison_tables(choice, every_pair=found.every_pair)
     if not made:
         yield Sentence("Nothing to compare yet: two environments need three common blocks.")
         return

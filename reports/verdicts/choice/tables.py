@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from records.flags import INVALID_ON_PURPOSE
 from records.metric import Register
 from records.run.belonging import checksum_of, raw_paths
 from records.run.plan import PlannedCase
-from reports.analysis.cells import ESTIMANDS, Comparison, ComparisonJudgement
-from reports.analysis.compare import Comparisons
+from reports.analysis.cells import ESTIMANDS
 from reports.analysis.run import Analysis
 from reports.analysis.score import OverallScore, Pair, Standing
 from reports.load.launches import Launch, Mask
@@ -22,7 +21,6 @@ from reports.notation.units import between, count_text, fixed, moment_text
 from reports.result import Badge, Section, Sentence
 from reports.show.rows import name_cell
 from reports.show.tables import (
-    MOST_ROWS,
     Cell,
     Heading,
     RawLinks,
@@ -30,14 +28,10 @@ from reports.show.tables import (
     numeric,
     pivot,
     slug,
+    table_of,
 )
-from reports.statistics.serial import lag_1_limit
-from reports.statistics.signed_rank import PairedEffect
+from reports.verdicts.choice.forms import ChoicePart, pair_part
 from reports.verdicts.choice.leader import carried_by
-
-_EFFECT: list[Heading] = numeric(
-    *("advantage", "bounds that decide", "p", "this pair alone", "level", "lag 1")
-)
 
 
 def score_table(
@@ -112,91 +106,38 @@ def _judged_by(check: str, register: Register) -> str:
     return f"{register.metric_title(known.deciding)}; " if known and known.deciding else ""
 
 
-def _effect_cells(
-    effect: PairedEffect | None,
-    judged: ComparisonJudgement | None,
-    lag: float | None,
-    advantage: Callable[[float], str],
-) -> list[str | Cell]:
-    """The cells below the headings `_EFFECT`."""
-    if effect is None:
-        return ["–"] * len(_EFFECT)
-    alike = ("blocks alike",) if lag is not None and lag > lag_1_limit(effect.n) else ()
-    return [
-        Cell(advantage(effect.ratio), title=f"ratio {effect.ratio:.6g}"),
-        judged.told(advantage) if judged else "–",
-        Cell(f"{judged.p:.2g}" if judged else "–", title=f"p {effect.p:.3g} by itself"),
-        between(effect.interval.low, effect.interval.high, advantage),
-        units.level_text(effect.interval.level),
-        Cell(units.fixed(lag, 2), badges=alike),
-    ]
+def pairs_table(pairs: Sequence[Pair]) -> Table | None:
+    """Every pair's ratio of costs with its bounds: what the places rest on."""
+    parts = [pair_part(pair.seen_from(pair.by_estimate[0])) for pair in pairs]
+    columns = ["environments", "ratio", "bounds", "p_family", "lag_1", "carried_by", "separated"]
+    title = "Overall cost, pair by pair"
+    return table_of(parts, *columns, anchor="table-score-pairs", title=title)
 
 
-def pairs_table(pairs: Sequence[Pair], register: Register) -> Table | None:
-    """Every pair's ratio of costs with its interval: what the places rest on."""
-
-    def cells(pair: Pair) -> list[str | Cell]:
-        """The pair with the better estimate first: the cost of the other over its own."""
-        better, other = pair.by_estimate
-        turned = pair.seen_from(better)
-        return [
-            *map(name_cell, (better, other)),
-            *_effect_cells(turned.effect, turned.judgement, turned.lag, units.signed_percent),
-            carried_by(pair, register),
-            "separated" if pair.separated else f"not separated at n = {turned.effect.n}",
-        ]
-
-    return pivot(
-        pairs,
-        [(["better", "against", *_EFFECT, "carried by", "verdict"], cells)],
-        anchor="table-score-pairs",
-        title="Overall cost, pair by pair",
-    )
-
-
-def comparison_tables(found: Comparisons, register: Register) -> list[Table]:
+def comparison_tables(choice: ChoicePart, *, every_pair: bool) -> list[Table]:
     """Every judged cell: over all points, by curve, by point."""
-    whom = "every pair" if found.every_pair else f"against {found.reference}"
+    whom = "every pair" if every_pair else f"against {choice.reference}"
+    columns = [
+        "scope",
+        "label",
+        "environment",
+        "reference",
+        "n",
+        "advantage",
+        "bounds",
+        "p_family",
+        "lag_1",
+        "text",
+    ]
     made = (
-        _comparison_table(register, anchor, title, cells)
+        table_of(cells, *columns, "p_family", "lag_1", "text", anchor=anchor, title=title)
         for anchor, title, cells in (
-            ("table-overall", "Over all points, every pair", found.overall),
-            ("table-groups", f"Each curve, {whom}", found.groups),
-            ("table-points", f"Each point, {whom}", found.points),
+            ("table-overall", "Over all points, every pair", choice.overall),
+            ("table-groups", f"Each curve, {whom}", choice.groups),
+            ("table-points", f"Each point, {whom}", choice.points),
         )
     )
     return [table for table in made if table is not None]
-
-
-def _comparison_table(
-    register: Register, anchor: str, title: str, comparisons: Sequence[Comparison]
-) -> Table | None:
-    """Comparisons with effect, interval and verdict."""
-
-    def cells(cell: Comparison) -> list[str | Cell]:
-        of = f"{cell.points} of {cell.points_planned} points" if cell.points_planned > 1 else ""
-        ends = [
-            Cell(name, environment=name, href=f"#case-{slug(case)}")
-            for name, case in zip((cell.environment, cell.reference), cell.case_ids, strict=True)
-        ]
-        return [
-            Cell(cell.scope, title=register.metric_title(cell.metric)),
-            Cell(cell.label, of),
-            *ends,
-            str(cell.n),
-            *_effect_cells(cell.effect, cell.judgement, cell.lag, cell.advantage),
-            cell.verdict,
-        ]
-
-    names: list[Heading] = ["scope", "cell", "environment", "against"]
-    return pivot(
-        comparisons[:MOST_ROWS],
-        [([*names, *numeric("n"), *_EFFECT, "verdict"], cells)],
-        anchor=anchor,
-        title=title,
-        group=2,
-        total=len(comparisons),
-    )
 
 
 MOST_EVIDENCE_CASES = 300
