@@ -32,7 +32,7 @@ BENCHES = (
 )
 #: Those that take long, gather others or are gathered by `verdicts`; they run when they are named.
 ON_REQUEST = (
-    *("verdicts", "acceptance", "neighbours", "pair_scans", "scan_files", "sequential"),
+    *("verdicts", "acceptance", "pair_scans", "scan_files", "sequential"),
     *("short_launches", "contracts", "planted", "vetting"),
 )
 _ROOT = Path(__file__).resolve().parents[1]

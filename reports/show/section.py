@@ -16,15 +16,8 @@ from reports.analysis.cells import ESTIMAND
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.load.loading import AtKey
 from reports.notation.labels import point_text
-from reports.notation.units import (
-    count_text,
-    counts_text,
-    mean_words,
-    readable_unit,
-    sentence_case,
-)
+from reports.notation.units import count_text, mean_words, readable_unit, sentence_case
 from reports.show import lines
-from reports.show.lines import joined
 from reports.show.panel import Axis, Picture
 from reports.show.rows import (
     in_reading_order,
@@ -142,7 +135,7 @@ def metric_picture(
         title=title,
         caption="One panel for each combination of what else varies." + note,
         log_y=log_y,
-        from_zero=not log_y and all(row.summary.least >= 0 for row in rows),
+        from_zero=bool(axis) and not log_y and all(row.summary.least >= 0 for row in rows),
         line_rate=lines.line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
     )
 
@@ -196,14 +189,16 @@ def side_by_side_table(
         badges = flags_of(rows)
         if rows and rows[0].summary.n != blocks:
             badges = (f"n = {rows[0].summary.n}", *badges)
-        return replace(value_cell(rows, unit), badges=badges)
+        href = f"#case-{slug(analysis.case(rows[0]).id)}" if rows else ""
+        return replace(value_cell(rows, unit), badges=badges, href=href)
 
     title = f"{lines.joined(analysis.register.metric_title(metric), unit.label)}: "
     title += f"{mean_words(rows[0].unit)} ± s"
     title = lines.joined(of, sentence_case(title))
     return pivot(
         rows,
-        [lead(*item) for item in varying(analysis, rows).items()] or [("check", lambda _: check)],
+        [lead(*item) for item in varying(analysis, rows).items()]
+        or [("case", lambda row: row_label(analysis, row))],
         [side_by_side(analysis, rows, cell)],
         anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
         title=title,
@@ -213,67 +208,29 @@ def side_by_side_table(
     )
 
 
-#: Rows of the table.
+#: Points of a check's first table.
 MOST_POINTS = 5
 
 
 @lru_cache(maxsize=32)
 def headline_table(analysis: Analysis, check: str) -> Table | None:
-    """The check's deciding metric, environments side by side; each value leads to its launches."""
+    """The check's deciding metric at points spread over what was measured."""
     metric = analysis.deciding_metric(check)
-    if not metric:
-        return None
-    rows = analysis.rows_of(check, metric)
-    if any(row.series.at_value("construct") == "Send/Recv" for row in rows):
-        rows = [row for row in rows if row.series.at_value("construct") == "Send/Recv"]
-    points: dict[str, list[Row]] = {}
-    labels: dict[tuple[int, AtKey], str] = {}
-    for row in in_reading_order(analysis, rows):
+    points: dict[tuple[int, AtKey], list[Row]] = {}
+    for row in in_reading_order(analysis, analysis.rows_of(check, metric) if metric else ()):
         key = analysis.run.first_alike[row.series.case], row.series.at
-        label = labels.get(key)
-        if label is None:
-            label = labels[key] = row_label(analysis, row)
-        points.setdefault(label, []).append(row)
-    chosen = _evenly([*points], MOST_POINTS)
-    means = {label: [row.summary.mean for row in points[label]] for label in chosen}
-    units = {label: readable_unit(rows[0].unit, values) for label, values in means.items()}
-    alone = len({*units.values()}) == 1
-
-    def cell(line: list[Row]) -> Cell:
-        if not line:
-            return Cell("–", title="no valid launch")
-        made = value_cell(line, units[row_label(analysis, line[0])], label=not alone)
-        return replace(made, href=f"#case-{slug(analysis.case(line[0]).id)}", badges=())
-
-    shown = [row for label in chosen for row in points[label]]
-    n = counts_text((row.summary.n for row in shown), "launch")
+        points.setdefault(key, []).append(row)
+    every, most = [*points.values()], MOST_POINTS - 1
+    if left := max(0, len(every) - MOST_POINTS):
+        every = [every[round(index * (len(every) - 1) / most)] for index in range(MOST_POINTS)]
+    rows = [row for point in every for row in point]
+    table = side_by_side_table(analysis, check, metric, rows)
+    if table is None:
+        return None
     better = analysis.register.metrics[metric].better
-    unit = next(iter(units.values())).label if alone else ""
-    title = joined(analysis.register.metric_title(metric), unit, f"{better} is better")
-    common = [flag for flag in flags_of(shown) if all(flag in row.flags for row in shown)]
-
-    def lead(row: Row) -> Cell:
-        badges = tuple(flag for flag in flags_of([row]) if flag not in common)
-        return Cell(row_label(analysis, row), badges=badges)
-
-    left = len(points) - len(chosen)
-    note = f"Mean ± s of n = {n}; a value leads to its raw output."
-    compared = any(cell.check == check for cell in analysis.comparisons.overall)
-    note += f" {ESTIMAND}" if compared else ""
+    note = f"n = {analysis.run.blocks} launches unless a cell says otherwise; {better} is better; a"
+    note += " value leads to its raw output."
+    if any(cell.check == check for cell in analysis.comparisons.overall):
+        note += f" {ESTIMAND}"
     note += f" {count_text(left, 'further point')} below." if left else ""
-    note += f" All are {', '.join(common)}." if common else ""
-    return pivot(
-        shown,
-        [("case", lead)],
-        [side_by_side(analysis, shown, cell)],
-        anchor=f"headline-{slug(check)}",
-        title=sentence_case(title),
-        note=note,
-    )
-
-
-def _evenly(items: Sequence[str], most: int) -> list[str]:
-    """At most `most` of the items, the first and the last among them."""
-    if len(items) <= most:
-        return list(items)
-    return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
+    return replace(table, anchor=f"headline-{slug(check)}", note=note)

@@ -40,10 +40,7 @@ from reports.show.panel import (
 )
 from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
-from reports.tests.synthetic import (
-    quick_cases,
-    write_run,
-)
+from reports.tests.synthetic import quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.nightly.check import check_history

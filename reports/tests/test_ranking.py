@@ -20,15 +20,7 @@ from reports.show.panel import Rule, Series
 from reports.show.tables import RawLinks, Table
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
-from reports.tests.synthetic import (
-    HPL_FIXED,
-    analysed,
-    case,
-    chained,
-    changed,
-    register,
-    write_run,
-)
+from reports.tests.synthetic import HPL_FIXED, analysed, case, chained, changed, register, write_run
 from reports.verdicts.choice.answer import answer_of
 from reports.verdicts.choice.pictures import BOUNDS_WIDTH, score_picture
 from reports.verdicts.choice.result import choice_result

@@ -12,7 +12,6 @@ from records.flags import DISTURBED, INVALID_ON_PURPOSE, UNPROVEN
 from records.plugins import hooks
 from records.text.reasons import grouped
 from reports import commands
-from reports.analysis.neighbours import neighbours_of
 from reports.analysis.run import BAD, Analysis
 from reports.answers import Answer, State, clipped, listed
 from reports.commands import NextCommand
@@ -143,10 +142,6 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
             " it; repeat the run at another time, with pauses between the blocks"
         )
         yield Sentence(text, "#comparison", "bad")
-    beside = neighbours_of(analysis)
-    if beside and beside.mattered:
-        text = f"the speed alone: launches beside others were {beside.percent}"
-        yield Sentence(text, "#launches", "bad")
     if analysis.flagged(DISTURBED):
         text = "the speed of the machine alone: run it again on idle nodes"
         yield Sentence(text, "#launches", "bad")
@@ -276,7 +271,5 @@ def facts(analysis: Analysis) -> Facts:
         ("part of the campaign", "; ".join(run.plan.told())),
         ("launches", analysis.launches_text),
     ]
-    if beside := neighbours_of(analysis):
-        pairs.append(("neighbours", beside.text))
     pairs += carried(run.provenance.devices)
     return Facts([pair for pair in pairs if pair[1]], codes=frozenset({"run"}))

@@ -20,16 +20,7 @@ from reports.notation import units
 from reports.notation.units import between, count_text, fixed, moment_text
 from reports.result import Badge, Section, Sentence
 from reports.show.rows import name_cell
-from reports.show.tables import (
-    Cell,
-    Heading,
-    RawLinks,
-    Table,
-    numeric,
-    pivot,
-    slug,
-    table_of,
-)
+from reports.show.tables import Cell, Heading, RawLinks, Table, numeric, pivot, slug, table_of
 from reports.verdicts.choice.forms import ChoicePart, pair_part
 from reports.verdicts.choice.leader import carried_by
 
