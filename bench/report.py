@@ -28,7 +28,7 @@ from reports.tests.synthetic import CONSTRUCTS, ENVIRONMENTS, HPL_FIXED, SIZES, 
 
 #: Up to so many values: seconds and bytes allowed.
 LIMITS = {1_000_000: (8.0, 2**30), 10_000_000: (60.0, 4 * 2**30)}
-LIMIT_PAGE_BYTES, LIMIT_LINES = 3_000_000, 500
+LIMIT_PAGE_BYTES, LIMIT_LINES = 20_000_000, 2_000
 BLOCKS = 5
 #: Values of a launch, by shape.
 SHAPES = {"wide": 8 * len(SIZES) * len(CONSTRUCTS), "many": 8, "long": 2}
@@ -104,12 +104,11 @@ def weighed(campaign: str = "measurements") -> Row:
         report = write_campaign(Path(folder) / "run", campaign, blocks=3) / "report"
         build_report(report.parent, formats=("html", "md"))
         page = (report / "index.html").stat().st_size
-        details = sum(path.stat().st_size for path in report.glob("details/*.html"))
         lines = len((report / "report.md").read_text().splitlines())
     return Row(
         f"{campaign}: index.html, lines of report.md",
         f"≤ {LIMIT_PAGE_BYTES / 1e6:g} MB, {LIMIT_LINES}",
-        f"{page / 1e6:.2f} MB, {lines}; details {details / 1e6:.1f} MB",
+        f"{page / 1e6:.2f} MB, {lines}",
         page <= LIMIT_PAGE_BYTES and lines <= LIMIT_LINES,
     )
 

@@ -11,12 +11,8 @@ from typing import Annotated, Literal
 from records.forms import Part, key
 from reports.commands import NOTHING, NextCommand
 
-#: The greatest number of words of a sentence, as separated by spaces; of a headline by
-#: construction.
-MOST_WORDS, HEADLINE_WORDS = 30, 20
-
-#: Words of a reason that a sentence tells.
-_MOST_REASON = 14
+#: Words of a headline, by construction, as separated by spaces.
+HEADLINE_WORDS = 20
 
 #: What an answer is shown in: green, amber, red, or no colour.
 Colour = Literal["good", "warn", "bad", "plain"]
@@ -56,7 +52,7 @@ class AnswerPart(Part):
     ]
     word: Annotated[str, key("The state in a word for people.")]
     colour: Annotated[Colour, key("The colour class of the state.")]
-    sentence: Annotated[str, key("The answer, at most thirty words.")]
+    sentence: Annotated[str, key("The answer, at most twenty words.")]
     unknown: Annotated[str, key("Statement of what is not known and why; empty: nothing.")]
     command: Annotated[str, key("The command that comes next; empty: none.")]
     details: Annotated[list[str], key("Further sentences, the most important first.")]
@@ -84,14 +80,6 @@ class Answer:
         )
 
 
-def fitting(*variants: str) -> str:
-    """The first variant of at most `MOST_WORDS` words; of the last one so many."""
-    for text in variants:
-        if len(text.split()) <= MOST_WORDS:
-            return text
-    return " ".join([*variants[-1].split()[: MOST_WORDS - 1], "…"])
-
-
 def listed(names: Sequence[str], most: int = 4, last: str = "and") -> str:
     """ "a, b and c"; of more than `most` names "a, b and 3 others"."""
     shown = list(names)
@@ -100,7 +88,7 @@ def listed(names: Sequence[str], most: int = 4, last: str = "and") -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
-def short_reason(reason: str, most: int = _MOST_REASON) -> str:
-    """A reason of at most `most` words, so many as a sentence has room for."""
-    words = reason.split()
+def clipped(text: str, most: int) -> str:
+    """A text of at most `most` words."""
+    words = text.split()
     return " ".join(words if len(words) <= most else [*words[: most - 1], "…"])

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+from reports.answers import clipped
 from reports.judgement import Finding, Item, JudgedCriterion, Judgement
 from reports.notation.units import (
     all_text,
     as_stated,
     fixed,
     percent,
+    quantity,
     readable_unit,
     sentence_case,
 )
-from reports.notation.values import quantity
 
 #: Words of a headline, of the name of its subject, and of a criterion's title or a remark in it.
 MOST_WORDS, _MOST_NAME, _MOST_REMARK = 20, 5, 10
@@ -35,7 +36,7 @@ def headline(judgement: Judgement) -> str:
     first = bad[0] if bad and (not named or (verdict == "FAIL" and not fails)) else named[0]
     text = _of_finding(first) if isinstance(first, Finding) else _of_criterion(first)
     more = len(named) + len(bad) - 1
-    return _clipped(text, MOST_WORDS - 2) + (f"; {more} more" if more else "")
+    return clipped(text, MOST_WORDS - 2) + (f"; {more} more" if more else "")
 
 
 def _gravity(finding: Finding) -> tuple[bool, bool]:
@@ -48,16 +49,16 @@ def _of_finding(finding: Finding) -> str:
     if finding.kind == "missing":
         return f"no value of {finding.name}"
     worst = min(finding.accusations, key=lambda item: item.margin or 0.0)
-    limit, name = f"(limit {limit_words(worst)})", _clipped(finding.name, _MOST_NAME)
+    limit, name = f"(limit {limit_words(worst)})", clipped(finding.name, _MOST_NAME)
     if finding.kind == "unsteady":
-        name = _clipped(worst.subject, _MOST_NAME)
+        name = clipped(worst.subject, _MOST_NAME)
         return f"{name} scatters by {percent(worst.centre)} {limit}"
     return f"{_NOUNS.get(finding.kind, finding.kind)} {name}, {_of_others(worst)} {limit}"
 
 
 def _of_others(item: Item) -> str:
     """ "stream triad 58 % of the others"."""
-    metric = _clipped(item.metric.replace("_", " "), 3)
+    metric = clipped(item.metric.replace("_", " "), 3)
     share = f"{100 * item.centre:.0f} %" if item.at_most is None else number(item, item.centre)
     return f"{metric} {share} of the others"
 
@@ -66,11 +67,11 @@ def _of_criterion(result: JudgedCriterion) -> str:
     """A criterion that names nothing, with its most telling item or its remark."""
     item = result.most_telling()
     if item is None or item.method == "count" or item.low is None:
-        text = _clipped(item.note if item else result.note, _MOST_REMARK)
+        text = clipped(item.note if item else result.note, _MOST_REMARK)
     else:
-        name = _clipped(item.subject, _MOST_NAME)
+        name = clipped(item.subject, _MOST_NAME)
         text = f"{name} {bound_text(item)} (limit {limit_words(item)})"
-    return f"{_clipped(result.title, MOST_WORDS - 2 - len(text.split()))}: {text}"
+    return f"{clipped(result.title, MOST_WORDS - 2 - len(text.split()))}: {text}"
 
 
 def _met(judgement: Judgement) -> str:
@@ -90,13 +91,8 @@ def _met(judgement: Judgement) -> str:
     if not close:
         return head
     _, item = min(close, key=lambda entry: entry[0])
-    name = _clipped(item.subject, _MOST_NAME)
+    name = clipped(item.subject, _MOST_NAME)
     return f"{head}; nearest: {name} with {bound_text(item)} (limit {limit_words(item)})"
-
-
-def _clipped(text: str, most: int) -> str:
-    words = text.split()
-    return " ".join(words if len(words) <= most else [*words[: most - 1], "…"])
 
 
 def number(item: Item, value: float) -> str:

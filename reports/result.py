@@ -75,8 +75,7 @@ class Section:
     for what there is not.
 
     `note` explains the section below its title, `short` is the title in the contents. `folded`: a
-    page shows the title alone until a reader opens it. `page`: a page that would get too long moves
-    the section to another one, which has this name. `shown_on` are the media that have the section.
+    page shows the title alone until a reader opens it. `shown_on` are the media that have it.
     """
 
     anchor: str
@@ -87,7 +86,6 @@ class Section:
     short: str = ""
     environment: str = ""
     folded: bool = False
-    page: str = ""
     shown_on: frozenset[Medium] = ON_PAPER
 
     @cached_property

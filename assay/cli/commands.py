@@ -40,7 +40,7 @@ COMMANDS = {
         "nightly runs: a schedule, a history, and whether tonight is worse, since when",
         "assay.cli.nightly:declare",
     ),
-    "export": Command("a run or a history for Prometheus or InfluxDB", "assay.cli.export:declare"),
+    "export": Command("a run or a history for Prometheus", "assay.cli.export:declare"),
     "schema": Command(
         "the JSON Schema of what people write, or of what --json prints", "assay.cli.schema:declare"
     ),

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import HISTORY, JSON, argument, flag, pictures
+from assay.cli.arguments import HISTORY, JSON, argument, flag
 from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
 from assay.screens.pages import show_as_asked
 from records.errors import ExitStatus
@@ -55,5 +55,5 @@ def declare(parser: argparse.ArgumentParser) -> None:
         flag("--all", "every value, what is not resolved too"),
         argument("--html FILE", "also write it as a page", type=Path),
         argument("--markdown FILE", "also write it as Markdown", type=Path),
-        *(pictures("of the page"), HISTORY, JSON),
+        *(HISTORY, JSON),
     )

@@ -16,17 +16,9 @@ from records.history.store import Store, no_nights
 from records.run.run_directory import open_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.render.metrics import openmetrics
+from reports.render.formats import openmetrics
 from reports.result import Sample
-from reports.verdicts.export import (
-    Point,
-    count_samples,
-    line_protocol,
-    missed_points,
-    night_points,
-    run_points,
-    run_samples,
-)
+from reports.verdicts.choice.forms import count_samples, run_samples
 from reports.verdicts.nightly.check import newest_night
 from reports.verdicts.nightly.result import night_result
 
@@ -41,32 +33,26 @@ def export_command(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> str:
     analysis = analyse(load_run(open_run(arguments.source).path))
-    if arguments.format == "influx":
-        return line_protocol(run_points(analysis, every=arguments.every))
     return openmetrics(run_samples(analysis, every=arguments.every))
 
 
 def _history(arguments: argparse.Namespace, source: Path) -> str:
     """The campaigns of the file that are meant, each on its site, also one without a night."""
-    samples, points = list[Sample](), list[Point]()
+    samples = list[Sample]()
     with Store(source) as store:
         with_nights = {(site, campaign) for site, campaign, _ in store.groups()}
         groups = campaigns_of(store, arguments.site, arguments.campaign)
         for whose in groups:
             history = read_history(store, *whose) if whose in with_nights else None
             missed, nights = store.missed(*whose), len(history.nights) if history else 0
-            if arguments.format == "influx":
-                points += [*(night_points(history) if history else ()), *missed_points(missed)]
-                continue
             samples += count_samples(*whose, nights, len(missed))
             if history:
                 samples += night_result(newest_night(history, str(source))).samples()
     if not groups:
         raise no_nights(source)
-    return line_protocol(points) if arguments.format == "influx" else openmetrics(samples)
+    return openmetrics(samples)
 
 
-EXPORT_FORMATS = ("openmetrics", "influx")
 _ONLY = "of a history only this one; default: all"
 
 
@@ -80,9 +66,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
             f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
             nargs="?",
             default=str(DEFAULT_HISTORY),
-        ),
-        argument(
-            "--format", "default: %(default)s", choices=EXPORT_FORMATS, default=EXPORT_FORMATS[0]
         ),
         flag("--every", "of a run all metrics, not the deciding ones alone"),
         argument("--campaign CAMPAIGN", _ONLY),

@@ -24,7 +24,7 @@ from records.text.withheld import masked
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.render.html import fill_in
-from reports.show.raw_links import PAGES, page_of
+from reports.show.tables import PAGES, page_of
 
 #: The artifact that has the site's preparation and variables.
 SCRIPT = "script"

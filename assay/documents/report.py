@@ -15,25 +15,26 @@ from urllib.parse import quote
 from assay.documents.raw_pages import write_raw_pages
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
+from records.forms import as_text
 from records.plugins import hooks
 from records.run.run_directory import refuse_other
 from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
 from reports.render import frames, html, markdown
-from reports.render.files import json_pieces, write_folder
-from reports.render.junit import junit
-from reports.render.pdf import BackgroundPrint, find_browser
+from reports.render.files import write_folder
+from reports.render.formats import junit
+from reports.render.pdf import find_browser, print_page
 from reports.result import Result, Section
-from reports.show.raw_links import RawLinks
 from reports.show.slides import write_pictures
-from reports.verdicts.choice.forms import VerdictsForm, cell_part
-from reports.verdicts.choice.launches import listed_with_raw_output
+from reports.show.tables import RawLinks
+from reports.verdicts.choice.forms import VerdictsForm
 from reports.verdicts.choice.result import choice_result, run_pictures
+from reports.verdicts.choice.tables import listed_with_raw_output
 
 #: The file of each format, and what it has; the page is printed where there is a browser.
 FILES = {
-    "html": (html.INDEX, "pictures, every table, every launch with its raw output"),
+    "html": ("index.html", "pictures, every table, every launch with its raw output"),
     "md": ("report.md", "the report in short, as text"),
     "csv": ("summary.csv", "each metric at each point with its statistics, SI units"),
     "junit": ("junit.xml", "a test case a launch, with the reason of each that is not ok"),
@@ -43,8 +44,6 @@ FILES = {
 }
 #: What a report consists of; "pdf" only where a browser is installed.
 FORMATS = tuple(FILES)
-#: Lines of the text, however large the campaign.
-MOST_LINES = 480
 
 
 @dataclass(frozen=True)
@@ -134,9 +133,7 @@ def write_document(result: Result[Any], folder: Path, stem: str, most_rows: int)
     write_folder(folder, {f"{stem}.html": page, f"{stem}.md": markdown.text(result)})
     kinds = ["html", "md"]
     if find_browser():
-        with BackgroundPrint() as printer:
-            printer.start(page, folder / f"{stem}.pdf", most_rows)
-            printer.finish()
+        print_page(page, folder / f"{stem}.pdf", most_rows)
         kinds.append("pdf")
     return [folder / f"{stem}.{kind}" for kind in kinds]
 
@@ -148,28 +145,17 @@ def _write_all(
     result: Result[VerdictsForm],
     links: RawLinks,
 ) -> None:
-    """Write every format and print the page meanwhile; the files take their places together."""
-    details, run = out_dir / html.FOLDER, analysis.run
-    refuse_other(details, folder=True)
+    """Write every format, whose files take their places together, and print the page."""
     out_dir.mkdir(parents=True, exist_ok=True)
-    kept: set[str] = set()
-    data = dict(FILES[name] for name in wanted)
-    with BackgroundPrint() as printer:
-        with ExitStack() as places:
-            for name in (name for name in wanted if name != "pdf"):
-                files = _made(name, analysis, result, data, links.root)
-                if len(files) > 1:
-                    details.mkdir(exist_ok=True)
-                for file, pieces in files.items():
-                    written = places.enter_context(replacing(out_dir / file))
-                    _write(pieces, written)
-                    if "pdf" in wanted and file == html.INDEX:
-                        printer.start(written.read_text("utf-8"), out_dir / FILES["pdf"][0])
-                kept |= {Path(file).name for file in files}
-        write_raw_pages(out_dir, run, links.cases, listed_with_raw_output(run))
-        if "html" in wanted:
-            _clear(details, kept)
-        printer.finish()
+    data = {FILES[name][0]: FILES[name][1] for name in wanted}
+    with ExitStack() as places:
+        for name in (name for name in wanted if name != "pdf"):
+            made = _made(name, analysis, result, data, links.root)
+            _write(made, places.enter_context(replacing(out_dir / FILES[name][0])))
+    write_raw_pages(out_dir, analysis.run, links.cases, listed_with_raw_output(analysis.run))
+    if "pdf" in wanted:
+        page = (out_dir / FILES["html"][0]).read_text("utf-8")
+        print_page(page, out_dir / FILES["pdf"][0])
 
 
 def _made(
@@ -178,20 +164,19 @@ def _made(
     result: Result[VerdictsForm],
     data: Mapping[str, str],
     root: str,
-) -> Mapping[str, str | bytes | Iterator[str] | Iterator[bytes]]:
-    """The files of a format, by name, whole or in pieces."""
+) -> str | bytes | Iterator[str] | Iterator[bytes]:
+    """The file of a format, whole or in pieces."""
     file, plan = FILES[name][0], analysis.run.plan
     others = {other: what for other, what in data.items() if other != file}
-    if name == "html":
-        return html.pages(result, others, root)
     made: dict[str, Callable[[], str | bytes | Iterator[str] | Iterator[bytes]]] = {
-        "md": lambda: markdown.text(result, others, MOST_LINES),
+        "html": lambda: html.page(result, others, root),
+        "md": lambda: markdown.text(result, others),
         "csv": lambda: frames.csv(analysis),
         "parquet": lambda: frames.parquet(analysis),
-        "json": lambda: json_pieces(result.data, map(cell_part, analysis.comparisons.points)),
+        "json": lambda: as_text(result.data),
         "junit": lambda: junit(result.tests, f"{plan.campaign} on {plan.site}"),
     }
-    return {file: made[name]()}
+    return made[name]()
 
 
 def _write(made: str | bytes | Iterator[str] | Iterator[bytes], path: Path) -> None:
@@ -199,12 +184,3 @@ def _write(made: str | bytes | Iterator[str] | Iterator[bytes], path: Path) -> N
     with path.open("wb") as file:
         for piece in (made,) if isinstance(made, str | bytes) else made:
             file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "replace"))
-
-
-def _clear(details: Path, kept: Collection[str]) -> None:
-    """Remove the further pages of an earlier report, and their folder if it is empty."""
-    for page in details.glob("*.html"):
-        if page.name not in kept:
-            page.unlink()
-    if details.is_dir() and not any(details.iterdir()):
-        details.rmdir()

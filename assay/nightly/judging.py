@@ -16,7 +16,7 @@ from records.files import write_whole
 from records.history.store import Store
 from records.run.rerun import rerun_campaign
 from records.run.run_directory import open_run
-from reports.render.junit import junit
+from reports.render.formats import junit
 from reports.verdicts.nightly.check import Checked, check_history, read_night
 from reports.verdicts.nightly.result import night_result
 

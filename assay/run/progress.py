@@ -26,8 +26,7 @@ from records.run.record import Record
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line, plain
 from records.text.reasons import alike
-from reports.notation.units import count_text
-from reports.notation.values import about
+from reports.notation.units import about, count_text
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.
 QUIET_S = 30.0

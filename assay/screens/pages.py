@@ -16,7 +16,6 @@ from reports.render import html, markdown
 from reports.render.files import write_file, write_folder
 from reports.render.terminal import show, text
 from reports.result import Result
-from reports.show.slides import write_pictures
 
 
 def show_pages(
@@ -41,16 +40,12 @@ def show_pages(
 
 
 def show_as_asked(result: Result[Any], arguments: argparse.Namespace) -> None:
-    """Print a result, by --json its machine form; write what --html, --markdown and --pictures
-    name."""
+    """Print a result, by --json its machine form; write what --html and --markdown name."""
     print_result(result, as_json=arguments.json)
     for path, render in ((arguments.html, html.page), (arguments.markdown, markdown.text)):
         if path:
             write_file(render(result), path)
             print(path, file=sys.stderr)
-    if arguments.pictures:
-        written = write_pictures(result.pictures(), result.looks, arguments.pictures)
-        tell_pictures(written, as_json=arguments.json)
 
 
 def tell_pictures(written: Iterable[Path], *, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from checks.common.json_lines import OutputError
 from records.errors import AssayError, ExitStatus
 from records.input_files import read_whole
 from records.run.brought import Caught, CommandLine
-from reports.notation.values import about
+from reports.notation.units import about
 
 _SHOWN = 5
 _USAGE = "assay checks try CAMPAIGN[:NAME] FILE; FILE is what the command printed, NAME its entry"

@@ -44,7 +44,7 @@ from records.site.node_facts import oddities
 from reports.render import html
 from reports.render.pdf import find_browser, html_to_pdf
 from reports.result import Result
-from reports.show.provenance import provenance_rows
+from reports.show.rows import provenance_rows
 from reports.verdicts.acceptance.dossier import make_dossier
 from reports.verdicts.mix import mix_of
 

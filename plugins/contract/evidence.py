@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from plugins.contract.forms import ContractFile, ContractForm, KeptJudgement
-from reports.answers import Answer, State, fitting, listed
+from reports.answers import Answer, State, listed
 from reports.headline import place_text
 from reports.judgement import Finding, Item, JudgedCriterion
 from reports.notation.units import count_text, sentence_case
@@ -36,12 +36,12 @@ def evidence_result(
     named = [f"{title} ({name})" for name, one in bad for title in one.named]
     failed = [part.title for _, one in bad for part in one.results if part.effective != "PASS"]
     what = f"{count_text(len(failed), 'criterion is', 'criteria are')} not met or not decided"
-    variants = (f"{what}; named: {listed(named, most)}." for most in (6, 3) if named)
+    names = f"; named: {listed(named, 3)}" if named else ""
     return Result(
         kicker=f"Acceptance of site {contract.course.site} · to the vendor",
         title=f"{contract.course.contract.title}: evidence",
         data=contract.form,
-        answer=Answer(State[bad[0][1].verdict], fitting(*variants, f"{what}.")),
+        answer=Answer(State[bad[0][1].verdict], f"{what}{names}."),
         facts=Facts([("contract", contract.name), ("end of the log", contract.head)]),
         sections=[
             section

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
 from plugins.contract.log import ContractVerdict, LogEntry
-from reports.answers import Answer, State, fitting, listed
+from reports.answers import Answer, State, listed
 from reports.commands import NextCommand, command
 from reports.headline import centre_text, item_text, limit_words
 from reports.judgement import JudgedCriterion
@@ -100,8 +100,8 @@ def _answer(contract: ContractFile) -> Answer:
     if undecided := [one.criterion for one in contract.risks if not one.decided]:
         count = count_text(len(undecided), "criterion has", "criteria have")
         unknown = f"{count} a risk beyond what the contract allows: {listed(undecided, 3)}"
-    with_waivers = f"{sentence.rstrip('.')}, with {waived}." if not waived.startswith("0") else ""
-    sentence = fitting(with_waivers or sentence)
+    if not waived.startswith("0"):
+        sentence = f"{sentence.rstrip('.')}, with {waived}."
     state = State.UNFINISHED if course.verdict == "NOT RUN" else State[course.verdict]
     return Answer(state, sentence, unknown, _next_command(contract))
 

@@ -18,8 +18,7 @@ from plugins.papers.study import Datum, Key, PrintedRow, PrintedTable, Quantity,
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.fits import LEAST_FOR_HALF
 from reports.load.launches import Series
-from reports.notation.units import ReadableUnit, as_stated, readable_unit
-from reports.notation.values import not_resolved
+from reports.notation.units import ReadableUnit, as_stated, not_resolved, readable_unit
 from reports.show.rows import environments
 from reports.statistics.descriptive import summarise
 

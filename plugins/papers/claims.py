@@ -15,8 +15,14 @@ from plugins.papers.study import Claim, Study
 from records.flags import shares_cores
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis
-from reports.notation.units import ReadableUnit, as_stated, count_text, readable_unit, significant
-from reports.notation.values import between
+from reports.notation.units import (
+    ReadableUnit,
+    as_stated,
+    between,
+    count_text,
+    readable_unit,
+    significant,
+)
 from reports.show.rows import environments
 from reports.statistics.descriptive import LEVEL, gap, mean_half_width, summarise
 

@@ -16,9 +16,8 @@ from plugins.papers.fields import Point
 from reports.analysis.run import Row
 from reports.notation.palette import QUIET, Look
 from reports.notation.units import as_stated
-from reports.show.layout import thin_ticks
 from reports.show.lines import MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
-from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Series
+from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Series, thin_ticks
 
 #: Small markers of then, in the order of what is side by side in print.
 _MARKERS = ("o", "s", "^", "D", "v")

@@ -25,9 +25,7 @@ from reports.result import (
     Sentence,
     carried,
 )
-from reports.show.raw_links import RawLinks
-from reports.show.tables import Column, Heading, pivot
-from reports.verdicts.choice.sentences import launches_text
+from reports.show.tables import Column, Heading, RawLinks, pivot
 
 _LACKING = "What has no counterpart"
 
@@ -65,7 +63,7 @@ def paper_result(found: StudyOutcome) -> Result[PaperForm]:
         ClaimPart(claim=one.claim.said, verdict=one.word, because=one.because)
         for one in found.claims
     ]
-    remarks = [f"launches: {launches_text(found.analysis)}", *run.plan.told()]
+    remarks = [f"launches: {found.analysis.launches_text}", *run.plan.told()]
     return Result(
         kicker=f"Assay · a study of {study.year} compared with run {run.run_id} of campaign"
         f" {run.plan.campaign} on site {run.plan.site}",

@@ -18,8 +18,14 @@ from plugins.predict.outcome import (
 from plugins.predict.picture import prediction_picture
 from reports.analysis.run import Analysis
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
-from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, significant
-from reports.notation.values import between
+from reports.notation.units import (
+    ReadableUnit,
+    between,
+    count_text,
+    percent,
+    readable_unit,
+    significant,
+)
 from reports.result import EVERYWHERE, Badge, Block, Result, Section, Sentence, Tone
 from reports.show.tables import Cell, numeric, pivot, slug
 

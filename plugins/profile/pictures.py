@@ -19,8 +19,7 @@ from records.run.mpi_profile import RECEIVES, SENDS, CallProfile, RankProfile
 from records.run.plan import PlannedCase
 from records.run.record import Record, decode_line, latest_attempts
 from reports.analysis.run import Analysis
-from reports.notation.units import bytes_text, fixed, percent, readable_unit
-from reports.notation.values import with_spread
+from reports.notation.units import bytes_text, fixed, percent, readable_unit, with_spread
 from reports.show.lines import counted_footer, picture_of
 from reports.show.panel import Axis, Bars, Mark, Panel, Picture, Text, rows_axis
 from reports.show.tables import Cell, Column, Lead, Table, numeric, pivot, slug

@@ -8,7 +8,7 @@ import pytest
 
 from records.flags import MEANINGS, OVERSUBSCRIBED, meaning
 from records.units import UNITS, along_curve, axis_of, beside_curve, better_of, si_of, unit_of
-from reports.notation.values import about
+from reports.notation.units import about
 
 
 def test_nothing_is_implausible_in_an_unknown_unit():

@@ -104,6 +104,18 @@ class Analysis:
         launches = self.run.launches
         return int((launches.counted & launches.flagged(INVALID_ON_PURPOSE)).sum())
 
+    @property
+    def launches_text(self) -> str:
+        """Number of launches by end: "20 ok, 1 failed"; ends that did not occur are left out."""
+        ended = {
+            **{status: self.counts[status] for status in STATUSES},
+            "wrong": self.counts["wrong"] - self.on_purpose,
+            "wrong on purpose": self.on_purpose,
+            "not run": len(self.holes),
+            "replaced by a later attempt": self.replaced,
+        }
+        return ", ".join(f"{count} {word}" for word, count in ended.items() if count) or "none yet"
+
     @cached_property
     def _by_check(self) -> dict[str, dict[str, list[Row]]]:
         cases = self.run.plan.cases

@@ -19,7 +19,7 @@ from reports.show.panel import Picture
 from reports.show.section import (
     Section,
     generic_section,
-    launches_picture,
+    metric_picture,
     statistics_tables,
 )
 from reports.show.tables import Cell, Table, slug
@@ -105,8 +105,10 @@ def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -
     further = [make(analysis, check) for make in hooks("check_parts")]
     if pictures:
         drawn = [picture for make in section.pictures if (picture := make(analysis))]
-        if not drawn and (launches := launches_picture(analysis, check)):
-            drawn = [launches]
+        known = analysis.register.checks.get(check)
+        if not drawn and known and known.shown in analysis.metrics_of(check):
+            made = metric_picture(analysis, check, known.shown, None)
+            drawn = [made] if made else []
         drawn += [picture for pictures_of, _ in further for picture in pictures_of()]
     tables = [table for make in section.tables if (table := make(analysis))]
     tables += [table for _, tables_of in further for table in tables_of()]

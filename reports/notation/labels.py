@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,8 +16,7 @@ import msgspec
 
 from records.run.plan import PlannedCase
 from records.units import axis_of
-from reports.notation.units import bytes_text, count_text, fixed
-from reports.notation.values import between
+from reports.notation.units import between, bytes_text, count_text, fixed
 
 #: What the label says in its own words first.
 _GRID = ("p", "q")
@@ -31,8 +31,6 @@ _PROBLEM = _NAMING[: _NAMING.index("ranks")]
 _ONLY = "the one case"
 #: Counts, with the nouns of one and of several.
 _COUNTED = {"ranks": ("rank",), "ranks_per_node": ("rank per node", "ranks per node")}
-#: What a case may ask of its job besides nodes.
-_JOB = ("cpus_per_task", "switches", "resources")
 
 
 def pairs_text(pairs: Iterable[tuple[str, Any]]) -> str:
@@ -202,34 +200,18 @@ def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
 
 def case_names(cases: Sequence[PlannedCase]) -> dict[str, str]:
     """By id what a plan's cases are called but for their environment: "su3_rmd 8³ × 16, 2 ranks".
-    What the label leaves alike is named by its lists, then its job, else by the id's digits."""
+    What the label leaves alike is told apart by the id's digits."""
     labels = check_labels(cases)
     shared = {(case.check, id(case.params)): case for case in cases}
     texts = {key: labels[case.check].in_full(case) for key, case in shared.items()}
     names = {case.id: texts[case.check, id(case.params)] for case in cases}
-    for apart in (_lists_text, _job_text, lambda case, _: f" ({case.id.rpartition('-')[2]})"):
-        groups: dict[tuple[str, str], list[PlannedCase]] = {}
-        for case in cases:
-            groups.setdefault((case.environment, names[case.id]), []).append(case)
-        for group in groups.values():
-            names |= {c.id: names[c.id] + apart(c, group) for c in group if len(group) > 1}
-    return names
-
-
-def _lists_text(case: PlannedCase, alike: Sequence[PlannedCase]) -> str:
-    """Lists of words of a case that differ from those of `alike`."""
-    return "".join(
-        f", {' and '.join(value)}"
-        for name, value in case.params.items()
-        if isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if any(other.params.get(name) != value for other in alike)
-    )
-
-
-def _job_text(case: PlannedCase, _alike: Sequence[PlannedCase]) -> str:
-    """Requests of the case's job."""
-    asked = [(name.replace("_", " "), getattr(case, name)) for name in _JOB]
-    return "".join(f", {name} {value_text(value)}" for name, value in asked if value)
+    alike = Counter((case.environment, names[case.id]) for case in cases)
+    return {
+        case.id: f"{names[case.id]} ({case.id.rpartition('-')[2]})"
+        if alike[case.environment, names[case.id]] > 1
+        else names[case.id]
+        for case in cases
+    }
 
 
 def _untold(cases: Sequence[Parametrised], varying: Iterable[str]) -> frozenset[str]:

@@ -30,9 +30,8 @@ class Look:
     dashes: tuple[float, ...]
 
 
-_SOLID: tuple[float, ...] = ()
 _FIXED = {
-    "mpich": Look("#0072B2", "o", _SOLID),
+    "mpich": Look("#0072B2", "o", ()),
     "openmpi": Look("#D55E00", "s", (6, 2)),
     "lam": Look("#009E73", "^", (2, 1.5)),
     "lam-lamd": Look("#CC79A7", "D", (6, 2, 1.5, 2)),
@@ -50,26 +49,15 @@ _FURTHER = (
 def looks(environments: Iterable[str]) -> dict[str, Look]:
     """A look for each environment; names outside the table get one by the hash of the name.
 
-    Two such names that meet in one report step to the next free look, in order of name; when all
-    are taken, to those of the table that no name here has, then to mixed ones.
+    Two such names that meet in one report step to the next free look, in order of name, then to
+    those of the table that no name here has.
     """
     names = list(dict.fromkeys(environments))
-    result = {name: _FIXED[name] for name in names if name in _FIXED}
-    free = [*_FURTHER, *(look for name, look in _FIXED.items() if name not in result)]
-    mixed = (
-        Look(one.colour, other.marker, other.dashes)
-        for step in range(1, len(_FURTHER))
-        for one, other in zip(_FURTHER, _FURTHER[step:] + _FURTHER[:step], strict=True)
-    )
-    taken: set[int] = set()
-    for name in sorted(set(names) - set(result)):
+    free = [*_FURTHER, *(look for name, look in _FIXED.items() if name not in names)]
+    taken: dict[str, int] = {}
+    for name in sorted({*names} - _FIXED.keys()):
         index = hashlib.sha256(name.encode("utf-8", "replace")).digest()[0] % len(_FURTHER)
-        if len(taken) >= len(_FURTHER):
-            index = len(taken)
-        while index in taken:
-            index = (index + 1) % len(_FURTHER)
-        if index >= len(free):
-            free.append(next(mixed, free[index % len(free)]))
-        taken.add(index)
-        result[name] = free[index]
-    return {name: result[name] for name in names}
+        while index in taken.values() and len(taken) < len(free):
+            index = (index + 1) % len(free)
+        taken[name] = index
+    return {name: _FIXED.get(name) or free[taken[name]] for name in names}

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of what renderers made; machine forms with a list of any length, in pieces."""
+"""Files of what renderers made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-
-import msgspec
 
 from records.errors import InfrastructureError
 from records.files import write_whole
-from records.forms import Form, Part, as_bytes
 from records.text.plain_text import plain
-
-#: Bytes of a form from which on it is not indented; parts in a piece of it.
-_MOST_INDENTED, _TOGETHER = 2_000_000, 2000
 
 
 def write_file(content: str | bytes, path: Path) -> None:
@@ -31,18 +25,3 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
     """Write texts by name into a folder, each whole or not at all."""
     for name, content in files.items():
         write_file(plain(content), folder / name)
-
-
-def json_pieces(form: Form, last: Iterable[Part]) -> Iterator[str]:
-    """A form as JSON; `last` fills the empty list that it ends with. A short one is indented."""
-    whole = as_bytes(form)
-    head, end = whole[: whole.rindex(b"]")], whole[whole.rindex(b"]") :]
-    parts = [as_bytes(part) for part in last]
-    if len(head) + sum(map(len, parts)) + len(parts) < _MOST_INDENTED:
-        text = msgspec.json.format(b"".join((head, b",".join(parts), end)), indent=2)
-        yield f"{plain(text.decode())}\n"
-        return
-    yield plain(head.decode())
-    for start in range(0, len(parts), _TOGETHER):
-        yield "," * bool(start) + plain(b",".join(parts[start : start + _TOGETHER]).decode())
-    yield f"{end.decode()}\n"

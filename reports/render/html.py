@@ -1,43 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result as HTML: nothing is loaded, all text is escaped, no script is needed.
-
-What would make the page too long moves to pages in a folder next to it.
-"""
+"""A result as one page of HTML: nothing is loaded, all text is escaped, no script is needed."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import count, groupby
-from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
+from records.flags import BEYOND_LIMIT, DISTURBED, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
 from records.text.plain_text import plain
 from reports.notation.units import count_text, unbroken
-from reports.render.table_rows import table_rows
 from reports.result import Block, Facts, FileText, Result, Section, Sentence, Signing
-from reports.show.draw import ID_MARK, hollow_sign, legend_sign, svg_of
-from reports.show.panel import HOLLOW, Panel, Picture
-from reports.show.raw_links import PAGES as RAW_PAGES
-from reports.show.tables import Table
+from reports.show.draw import ID_MARK, legend_sign, svg_of
+from reports.show.panel import Panel, Picture
+from reports.show.tables import Cell, Column, Table
 
-#: The page itself, and the folder of the pages next to it.
-INDEX, FOLDER = "index.html", "details"
-#: Bytes of the page from which on sections move out of it, the largest first.
-MOST_BYTES = 2_400_000
-#: Bytes of another page, below its head, from which on a further one begins.
-MOST_DETAILS = 900_000
-#: A page with more parts than these has no contents of its own.
-MOST_NAMED = 40
 #: A date, with its time where that follows.
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b")
 _INNER = re.compile(r'<a href="#([^"]*)"')
@@ -55,32 +41,22 @@ _KINDS: dict[type, str] = {
 _NOUNS = {"picture": "picture", "table": "table", "section": "part", "facts": "part"}
 
 
-def page(result: Result[Any]) -> str:
-    """The result as one page. The same result gives the same text."""
-    return pages(result, whole=True)[INDEX]
-
-
-def pages(
-    result: Result[Any],
-    data: Mapping[str, str] | None = None,
-    root: str = "",
-    *,
-    whole: bool = False,
-) -> dict[str, str]:
-    """The page and those that it needs next to it, by file name.
+def page(result: Result[Any], data: Mapping[str, str] | None = None, root: str = "") -> str:
+    """The result as one page. The same result gives the same text.
 
     `data`: other files of the result, and what each has. `root` leads from the page to the run
-    directory; where it is given, a link to what no page has leads to the records. `whole`: nothing
-    moves out of the page.
+    directory; where it is given, a link to what the page has not leads to the records.
     """
     sections = [
         section for section in result.sections_on("page") if section.note or [*grouped(section)]
     ]
     named = [("answer", "Answer" if result.answer else "In short")]
     named += [(section.anchor, section.short or section.title) for section in sections]
-    made = _Fragments(result, data or {})
-    text = made.fill("result.html.j2", sections=sections, named=named)
-    return _laid_out(text, made, root, inf if whole else MOST_BYTES)
+    content = {**_common(result), "data": data or {}, "sections": sections, "named": named}
+    text = fill_in("result.html.j2", content)
+    ids = {*_ID.findall(text)} if root else set()
+    missing = f'<a href="{root}/records.jsonl"'
+    return _INNER.sub(lambda link: link[0] if not root or link[1] in ids else missing, text)
 
 
 def grouped(section: Section) -> Iterator[tuple[str, Any]]:
@@ -98,170 +74,43 @@ def _kind(block: Block) -> str:
     return _KINDS[type(block)]
 
 
-class Fragment(NamedTuple):
-    """Picture, table or case, within which no page is broken; its id and its title."""
-
-    anchor: str
-    title: str
-    body: str
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A section that may move, rendered; `told` says in a few words what is in it."""
-
-    section: Section
-    told: str
-    parts: Sequence[Fragment]
-
-    @property
-    def mark(self) -> Markup:
-        """Stands in the page until it is known where the piece goes; no text of a run is like it,
-        for that is escaped."""
-        return Markup(f"<!--piece {self.section.anchor}-->")  # noqa: S704 (our own names)
-
-    @property
-    def inside(self) -> str:
-        """As it stands in the page."""
-        body = "\n".join(part.body for part in self.parts)
-        if not self.section.folded:
-            return body
-        head = f"{escape(self.section.title)}{self._note}"
-        return f'<details class="rest"><summary>{head}</summary>\n{body}\n</details>'
-
-    @property
-    def link(self) -> str:
-        """Link that stands in the page once it has moved."""
-        href = f"{FOLDER}/{self.section.page}.html"
-        title = escape(self.section.title)
-        return f'<p class="rest"><a href="{href}">{title}</a>{self._note}</p>'
-
-    @property
-    def _note(self) -> str:
-        return f'<span class="note">{escape(self.told)}</span>'
+def _held(section: Section) -> str:
+    """What a folded section has, in a few words."""
+    parts = [*grouped(section)]
+    if len(parts) == 1 and parts[0][0] == "table":
+        return count_text(len(parts[0][1].rows) + parts[0][1].omitted, "row")
+    kinds = Counter(kind for kind, _ in parts)
+    return ", ".join(count_text(kinds[kind], noun) for kind, noun in _NOUNS.items() if kinds[kind])
 
 
-class _Fragments:
-    """The parts of a page, rendered one by one; `pieces` are the sections that may move."""
+def _common(result: Result[Any]) -> dict[str, Any]:
+    """Functions that the templates need."""
+    signs = {name: Markup(legend_sign(look)) for name, look in result.looks.items()}  # noqa: S704
+    numbers = count(1)
 
-    def __init__(self, result: Result[Any], data: Mapping[str, str]) -> None:
-        self.pieces: list[Piece] = []
-        self.data = data
-        signs = {name: Markup(legend_sign(look)) for name, look in result.looks.items()}  # noqa: S704
-        signs[HOLLOW] = Markup(hollow_sign())  # noqa: S704
+    @cache
+    def env(name: str) -> Markup:
+        """An environment with its sign and its device."""
+        device = result.devices.get(name)
+        small = Markup("<small> {}</small>").format(device) if device else ""
+        text = Markup('<span class="env">{}<span>{}{}</span></span>')
+        return text.format(signs.get(name, ""), name, small)
 
-        @cache
-        def env(name: str) -> Markup:
-            """An environment with its sign and its device."""
-            device = result.devices.get(name)
-            small = Markup("<small> {}</small>").format(device) if device else ""
-            text = Markup('<span class="env">{}<span>{}{}</span></span>')
-            return text.format(signs.get(name, ""), name, small)
+    def svg(panel: Panel) -> Markup:
+        """Our own drawing (matplotlib escapes the text in it), its ids unique in the page."""
+        return Markup(svg_of(panel).replace(ID_MARK, f"p{next(numbers)}-"))  # noqa: S704
 
-        numbers = count(1)
-
-        def svg(panel: Panel) -> Markup:
-            """Our own drawing (matplotlib escapes the text in it), its ids unique in the page."""
-            return Markup(svg_of(panel).replace(ID_MARK, f"p{next(numbers)}-"))  # noqa: S704
-
-        self._common = {
-            "result": result,
-            "data": data,
-            "grouped": grouped,
-            "piece": self._piece,
-            "svg": svg,
-            "sign": lambda name: signs.get(name, ""),
-            "env": env,
-            "HOLLOW": HOLLOW,
-            "table_rows": lambda table, cards: table_rows(table, env, cards=cards),
-            "count_text": count_text,
-            **_script(),
-        }
-
-    def fill(self, template: str, **content: Any) -> str:
-        """A template with what all of them need."""
-        return fill_in(template, {**self._common, **content})
-
-    def _piece(self, section: Section) -> Markup:
-        """Render a section that may move and give the mark of its place."""
-        kinds = Counter(kind for kind, _ in grouped(section))
-        counts = [count_text(kinds[kind], noun) for kind, noun in _NOUNS.items() if kinds[kind]]
-        parts = [Fragment("", "", f'<p class="note">{escape(section.note)}</p>')] * bool(
-            section.note
-        )
-        for kind, item in grouped(section):
-            body = self.fill("block.html.j2", kind=kind, item=item, section=section)
-            names = getattr(item, "anchor", ""), getattr(item, "title", "")
-            parts.append(Fragment(*names, body))
-        self.pieces.append(Piece(section, ", ".join(counts), parts))
-        return self.pieces[-1].mark
-
-
-def _laid_out(page: str, made: _Fragments, root: str, most_bytes: float) -> dict[str, str]:
-    """The pages by file name: the first with the pieces that fit, and for each `Section.page` of
-    the others as many as they need. Links are written for where their ends have come to lie."""
-    left = most_bytes - len(page.encode())
-    moved: dict[str, list[Piece]] = {}
-    for piece in sorted(made.pieces, key=lambda item: (item.section.folded, len(item.inside))):
-        size = len(piece.inside.encode())
-        fits = size <= left
-        left -= size if fits else 0
-        page = page.replace(piece.mark, piece.inside if fits else piece.link)
-        if not fits:
-            moved.setdefault(piece.section.page, []).append(piece)
-    texts = {INDEX: page}
-    for name, pieces in moved.items():
-        texts |= _details(made, name, sorted(pieces, key=made.pieces.index), root)
-    homes = {anchor: file for file in reversed(texts) for anchor in _ID.findall(texts[file])}
-    return {file: _linked(text, file, homes, root) for file, text in texts.items()}
-
-
-def _details(made: _Fragments, name: str, pieces: Sequence[Piece], root: str) -> dict[str, str]:
-    """The parts of pieces in order, over as many pages as they need."""
-    groups: list[list[Fragment]] = []
-    room = 0
-    for part in (part for piece in pieces for part in piece.parts):
-        size = len(part.body.encode()) + 1
-        if size > room:
-            groups.append([])
-            room = MOST_DETAILS
-        groups[-1].append(part)
-        room -= size
-    numbers = range(1, len(groups) + 1)
-    titles = [[part.title for part in group if part.title] or [""] for group in groups]
-    others = [
-        (f"{name}{f'-{number}' if number > 1 else ''}.html", ends[0], ends[-1])
-        for number, ends in zip(numbers, titles, strict=True)
-    ]
-    # Links to the run and to other files, as they are seen from the folder.
-    ways = "|".join(re.escape(way) for way in (f"{root}/", f"{RAW_PAGES}/", *made.data))
-    outward = re.compile(f'<a href="(?={ways})')
-    texts = {}
-    for (file, *_), group in zip(others, groups, strict=True):
-        named = [(part.anchor, part.title) for part in group if part.anchor and part.title]
-        body = outward.sub('<a href="../', "\n".join(part.body for part in group))
-        texts[f"{FOLDER}/{file}"] = made.fill(
-            "details.html.j2",
-            title=pieces[-1].section.title,
-            file=file,
-            pages=others,
-            named=named if len(named) <= MOST_NAMED else [],
-            body=Markup(body),  # noqa: S704 (our own page)
-        )
-    return texts
-
-
-def _linked(text: str, file: str, homes: Mapping[str, str], root: str) -> str:
-    """The page with its links as they are seen from `file`."""
-    up = "" if file == INDEX else "../"
-
-    def inner(link: re.Match[str]) -> str:
-        home = homes.get(link[1])
-        if home is None:
-            return f'<a href="{up}{root}/records.jsonl"' if root else link[0]
-        return link[0] if home == file else f'<a href="{up}{home}#{link[1]}"'
-
-    return plain(_INNER.sub(inner, text))
+    return {
+        "result": result,
+        "grouped": grouped,
+        "held": _held,
+        "svg": svg,
+        "sign": lambda name: signs.get(name, ""),
+        "env": env,
+        "table_rows": lambda table, cards: table_rows(table, env, cards=cards),
+        "count_text": count_text,
+        **_script(),
+    }
 
 
 @lru_cache(maxsize=1)
@@ -302,3 +151,103 @@ def _script() -> dict[str, str]:
 def fill_in(template: str, content: Mapping[str, Any]) -> str:
     """A template of this package filled in. The same content gives the same text."""
     return plain(_templates().get_template(template).render(**content))
+
+
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+#: Between the ends of an interval, which may break there.
+_ENDS = " … "
+_SIGNED_DIGITS = "+−0123456789"
+#: A text with more letters is no interval alone.
+_SENTENCE = 30
+#: Titles of columns whose cells the style knows by them.
+_STYLED = ("verdict", "reason")
+#: Texts of cells that say nothing, which a card leaves out.
+_NOTHING = ("", "–")
+
+
+def table_rows(table: Table, env: Callable[[str], Markup], *, cards: bool) -> Markup:
+    """A `tr` a row; `env` writes an environment. In `cards` a cell names its column."""
+    heads = [_head_of(column, cards=cards) for column in table.columns]
+    lines = []
+    for index, row in enumerate(table.rows):
+        cells = "".join(_cells(row, table.columns, heads, env))
+        group = ' class="group"' if index in table.groups else ""
+        lines.append(f"<tr{group}>{cells}</tr>\n")
+    return Markup("".join(lines))  # noqa: S704 (all text in it is escaped)
+
+
+def _head_of(column: Column, *, cards: bool) -> tuple[str, str]:
+    """The class of a column's cells, and their column's name as an attribute."""
+    named = f"{column.environment} {column.title}".strip()
+    kind = "num" if column.numeric else column.title if column.title in _STYLED else ""
+    return kind, f' data-of="{escape(named)}"' if cards else ""
+
+
+def _cells(
+    row: Sequence[Cell],
+    columns: Sequence[Column],
+    heads: Sequence[tuple[str, str]],
+    env: Callable[[str], Markup],
+) -> Iterator[str]:
+    for index, (cell, column, (own, named)) in enumerate(zip(row, columns, heads, strict=False)):
+        title = f' title="{escape(cell.title)}"' if cell.title else ""
+        if not index:
+            number = ' class="num"' if column.numeric else ""
+            yield f'<th scope="row"{number}{title}>{_content(cell, env)}</th>'
+            continue
+        kinds = [own] if own else []
+        kinds += ["ends"] if own == "num" and _ENDS in cell.text else []
+        kinds += ["none"] if named and cell.text in _NOTHING and not cell.badges else []
+        words = " ".join(kinds)
+        kind = f' class="{words}"' if kinds else ""
+        yield f"<td{kind}{named}{title}>{_content(cell, env)}</td>"
+
+
+def _content(cell: Cell, env: Callable[[str], Markup]) -> str:
+    """Text, link and badges of a cell."""
+    if cell.parts:
+        return ", ".join(
+            f'<span title="{escape(part.title)}">{_content(part, env)}</span>'
+            for part in cell.parts
+        )
+    quiet = ""
+    if cell.environment:
+        shown = str(env(cell.environment))
+    else:
+        quiet = ' class="quiet"' if cell.quiet else ""
+        shown = str(escape(_text(cell)))
+        if cell.tone:
+            shown = f'<span class="badge {cell.tone}">{shown}</span>'
+    if cell.href:
+        shown = f'<a href="{escape(cell.href)}"{quiet}>{shown}</a>'
+    elif quiet:
+        shown = f"<span{quiet}>{shown}</span>"
+    if cell.code:
+        shown += f" <code>{escape(cell.code)}</code>"
+    return shown + "".join(map(_badge, cell.badges)) if cell.badges else shown
+
+
+def _text(cell: Cell) -> str:
+    """The text of a cell; a value stays with its spread, an interval breaks between its ends, but
+    not inside a sentence."""
+    text = cell.text
+    if cell.quiet and not cell.href:
+        return unbroken(text)
+    if len(text) > _SENTENCE:
+        text = text.replace(_ENDS, f"{_NO_BREAK}…{_NO_BREAK}")
+    elif not cell.href and _ENDS in text and text[0] in _SIGNED_DIGITS:
+        return text.replace(" ", _NO_BREAK).replace(f"…{_NO_BREAK}", "… ")
+    return unbroken(text)
+
+
+def _badge(text: str) -> str:
+    text_of = meaning(text)
+    title = f' title="{escape(text_of)}"' if text_of else ""
+    return f'<span class="badge {_badge_kind(text)}"{title}>{escape(text)}</span>'
+
+
+def _badge_kind(text: str) -> str:
+    """Class of a flag's colour; the word itself always says what it is."""
+    if text.startswith((BEYOND_LIMIT, DISTURBED, OVERSUBSCRIBED, "n =")):
+        return "warn"
+    return "bad" if text.startswith(INVALID_ON_PURPOSE) else ""

@@ -12,8 +12,6 @@ from reports.notation.units import count_text
 from reports.result import Facts, FileText, Result, Section, Sentence, Signing
 from reports.show.tables import Cell, Table
 
-#: Warnings that a text of bounded length has; the page has all.
-MOST_WARNINGS = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
 
 
@@ -25,28 +23,17 @@ def md(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", line)
 
 
-def text(
-    result: Result[Any], data: Mapping[str, str] | None = None, most_lines: int | None = None
-) -> str:
-    """The result as text; `data`: other files of it, and what each has. Sections for which
-    `most_lines` leave no room are counted."""
-    lines = [*_head(result, MOST_WARNINGS if most_lines else None)]
-    end = ["", "## Where the rest is", ""] if data else []
-    end += [f"- {md(name)}: {what}" for name, what in (data or {}).items()]
-    room = (most_lines or 1 << 60) - len(lines) - len(end) - 2
-    left = 0
+def text(result: Result[Any], data: Mapping[str, str] | None = None) -> str:
+    """The result as text; `data`: other files of it, and what each has."""
+    lines = [*_head(result)]
     for section in result.sections_on("text"):
-        made = [*_section(section, 2)]
-        if len(made) <= room:
-            lines, room = lines + made, room - len(made)
-        else:
-            left += 1
-    if left:
-        lines += ["", f"{count_text(left, 'further section is', 'further sections are')} there:"]
-    return "\n".join(lines + end) + "\n"
+        lines += _section(section, 2)
+    lines += ["", "## Where the rest is", ""] if data else []
+    lines += [f"- {md(name)}: {what}" for name, what in (data or {}).items()]
+    return "\n".join(lines) + "\n"
 
 
-def _head(result: Result[Any], most_warnings: int | None) -> Iterator[str]:
+def _head(result: Result[Any]) -> Iterator[str]:
     yield from (f"# {md(result.title)}", "", md(result.kicker), "")
     if answer := result.answer:
         yield from (f"**{md(answer.state.word)}**: {md(answer.sentence)}", "")
@@ -54,7 +41,7 @@ def _head(result: Result[Any], most_warnings: int | None) -> Iterator[str]:
             yield from (f"Not known: {md(answer.unknown)}", "")
         if answer.command:
             yield from (f"Next: `{plain(answer.command)}`", "")
-    yield from (f"- **Warning:** {md(item)}" for item in result.warnings[:most_warnings])
+    yield from (f"- **Warning:** {md(item)}" for item in result.warnings)
     yield from (f"- {md(name)}: {md(value)}" for name, value in result.facts.pairs)
     yield from (f"- {md(item.text)}" for item in result.sentences)
     if result.first:

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -35,36 +34,14 @@ def find_browser() -> str | None:
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
-class BackgroundPrint:
-    """Prints one page while other work goes on; the PDF takes its place in `finish`."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=1)
-        self._printing: Future[None] | None = None
-        self._files: tuple[Path, Path, Path] | None = None
-
-    def start(self, page: str, pdf: Path, most_rows: int = MOST_PRINTED_ROWS) -> None:
-        """Begin to print `page`, whose relative links start at the folder of `pdf`."""
-        stem = f".{pdf.name}.{os.getpid()}"
-        html, printed = pdf.with_name(f"{stem}.html"), pdf.with_name(f"{stem}.printed")
-        self._files = html, printed, pdf
+def print_page(page: str, pdf: Path, most_rows: int = MOST_PRINTED_ROWS) -> None:
+    """Print the text of a page, whose relative links start at the folder of `pdf`."""
+    html = pdf.with_name(f".{pdf.name}.{os.getpid()}.html")
+    try:
         html.write_text(for_print(page, most_rows), encoding="utf-8")
-        self._printing = self._pool.submit(html_to_pdf, html, printed)
-
-    def finish(self) -> None:
-        """Wait for the print. Raises InfrastructureError if there is none."""
-        if self._printing is not None and self._files is not None:
-            self._printing.result()
-            _, printed, pdf = self._files
-            printed.replace(pdf)
-
-    def __enter__(self) -> BackgroundPrint:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown()
-        for path in self._files[:2] if self._files else ():
-            path.unlink(missing_ok=True)
+        html_to_pdf(html, pdf)
+    finally:
+        html.unlink(missing_ok=True)
 
 
 def for_print(page: str, most_rows: int = MOST_PRINTED_ROWS) -> str:

@@ -28,7 +28,7 @@ from reports.notation.units import (
     percent as percent,
     readable_unit as readable_unit,
 )
-from reports.notation.values import (
+from reports.notation.units import (
     between as between,
     not_resolved as not_resolved,
     quantity as quantity,

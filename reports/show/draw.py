@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from functools import lru_cache
 from html import escape
 from io import StringIO
-from itertools import compress
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
@@ -23,18 +23,11 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
 from reports.notation.units import as_stated, bytes_text, fixed
 from reports.show.heat import draw_heat, height_of
-from reports.show.layout import (
+from reports.show.panel import (
     EDGE,
     LABEL_PT,
     NAME_IN,
     TITLE_PT,
-    heading,
-    settle,
-    thin_ticks,
-    tick_width_in,
-    wrapped,
-)
-from reports.show.panel import (
     WIDTH_IN,
     Axis,
     Bars,
@@ -45,6 +38,10 @@ from reports.show.panel import (
     Series,
     Side,
     Text,
+    heading,
+    text_width_in,
+    thin_ticks,
+    wrapped,
 )
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
@@ -107,8 +104,24 @@ def draw(figure: Figure, parts: Iterable[tuple[Figure | SubFigure, Panel]]) -> N
     drawn = [(put(frame, panel), panel) for frame, panel in parts]
     settle(figure)
     for axes, panel in drawn:
+        thin_ticks(axes)
         if panel.label:
             panel.label(axes)
+
+
+def settle(figure: Figure) -> None:
+    """Give all axes of a figure their final place by constrained layout."""
+    FigureCanvasAgg(figure)
+    figure.set_layout_engine("constrained", w_pad=EDGE, h_pad=EDGE, hspace=0.03, wspace=0.0)
+    engine: Any = figure.get_layout_engine()
+    engine.execute(figure)
+    # None, not "none": with any engine the figure would be drawn twice.
+    figure.set_layout_engine(None)
+    for part in figure.axes:
+        # The title of the y axis reads level and begins where the panel's title does.
+        axes: Any = part
+        left = axes.get_figure(root=False).bbox.x0 + EDGE * figure.dpi
+        axes._left_title.set_x((left - axes.bbox.x0) / axes.bbox.width)
 
 
 def size_in(panel: Panel) -> tuple[float, float]:
@@ -127,20 +140,17 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
     axes.tick_params(length=3 if heat is None else 0, width=0.8)
     for mark in panel.marks:
         _draw(mark, axes)
-    series = [mark for mark in panel.marks if isinstance(mark, Series) and mark.name]
     if heat is None:
+        series = [mark for mark in panel.marks if isinstance(mark, Series) and mark.name]
         _set_axis(axes, "y", panel.y)
         _set_axis(axes, "x", panel.x, sorted({x for mark in series for x in mark.x}))
-        room_in = width - 0.2 - _names_in(panel.y)
-        lines = (heading(line, LABEL_PT, room_in) for line in panel.x.title.split("\n"))
+        lines = (heading(line, LABEL_PT, width - 1.0) for line in panel.x.title.split("\n"))
         axes.set_xlabel("\n".join(lines))
-        thin_ticks(axes, room_in, named=isinstance(panel.x.ticks, Mapping))
     if not panel.frame:
         axes.spines[:].set_visible(False)
     if panel.title:
-        title = heading(panel.title, TITLE_PT, width, "bold")
         look: Any = {"fontsize": TITLE_PT, "fontweight": "bold", "color": INK, "ha": "left"}
-        frame.suptitle(title, x=EDGE / width, **look)
+        frame.suptitle(heading(panel.title, TITLE_PT * 1.1, width), x=EDGE / width, **look)
     if panel.y.title:
         axes.set_title(heading(panel.y.title, LABEL_PT, width), size=LABEL_PT, color=QUIET, y=1.0)
     if panel.key:
@@ -148,13 +158,6 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
         sizes: Any = {"ncols": 3, "fontsize": 9, "handlelength": 1, "columnspacing": 1.1}
         frame.legend(patches, [*panel.key], loc="outside lower left", frameon=False, **sizes)
     return axes
-
-
-def _names_in(axis: Axis) -> float:
-    """The width of what stands beside a y axis."""
-    names = axis.ticks.values() if isinstance(axis.ticks, Mapping) else ["10 000"]
-    lines = (line for name in names for line in wrapped(str(name), LABEL_PT, NAME_IN))
-    return max((tick_width_in(line) for line in lines), default=0.0)
 
 
 def _set_axis(axes: Axes, side: Side, asked: Axis, places: Sequence[float] = ()) -> None:
@@ -183,6 +186,8 @@ def _set_axis(axes: Axes, side: Side, asked: Axis, places: Sequence[float] = ())
         if side == "y":
             names = ["\n".join(wrapped(name, LABEL_PT, NAME_IN)) for name in names]
             axes.tick_params(axis="y", length=0, labelcolor=INK)
+        elif sum(text_width_in(name, LABEL_PT) + 0.1 for name in names) > WIDTH_IN - 0.8:
+            axes.tick_params(axis="x", labelrotation=90, labelsize=8)
         axis.set_ticks(list(asked.ticks), names)
     elif asked.ticks is not None:
         axis.set_ticks(list(asked.ticks))
@@ -245,11 +250,6 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         markeredgewidth=0.6 if filled else 1.0,
         gid=_HOVER if mark.hovered else None,
     )
-    if any(mark.hollow):  # over the filled ones
-        x, y = ([*compress(places, mark.hollow)] for places in (mark.x, mark.y))
-        how: Any = {"color": look.colour, "linestyle": "none", "markerfacecolor": PAPER}
-        how |= {"marker": look.marker, "markersize": mark.size}
-        axes.plot(x, y, **how, gid=_HOVER if mark.hovered else None)
 
 
 def _draw_text(mark: Text, axes: Axes) -> None:
@@ -300,8 +300,6 @@ def texts_of(panel: Panel) -> Iterator[list[str]]:
                 for x, y in zip(mark.x, mark.y, strict=True)
             ]
             yield texts
-            if any(mark.hollow):
-                yield [*compress(texts, mark.hollow)]
 
 
 def with_titles(svg: str, texts: Iterator[list[str]]) -> str:
@@ -317,12 +315,6 @@ def with_titles(svg: str, texts: Iterator[list[str]]) -> str:
         )
 
     return re.sub(rf'<g id="{_HOVER}">.*?</g>\s*</g>', titled, svg, flags=re.DOTALL)
-
-
-def hollow_sign() -> str:
-    """The sign of hollow markers, of any colour."""
-    sign = legend_sign(Look(QUIET, "o", ())).replace(f'fill="{QUIET}"', 'fill="none"')
-    return sign.replace('stroke="#fff"', f'stroke="{QUIET}"').replace("M0 6H28", "")
 
 
 def legend_sign(look: Look) -> str:

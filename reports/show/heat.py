@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,16 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Rectangle
 
 from reports.notation.palette import BAD, INK, ON_BRIGHT, ON_DARK, PAPER
-from reports.show.layout import LABEL_PT, NAME_IN, heading, text_width_in, wrapped
-from reports.show.panel import WIDTH_IN, Heat, Place
+from reports.show.panel import (
+    LABEL_PT,
+    NAME_IN,
+    WIDTH_IN,
+    Heat,
+    Place,
+    heading,
+    text_width_in,
+    wrapped,
+)
 from reports.statistics.descriptive import Matrix
 
 #: Dark to bright, of rising luminance.
@@ -27,10 +34,6 @@ _BRIGHT = 0.55
 #: More rows or columns than these are named in steps, or have no edges between their cells.
 MOST_NAMES, MOST_EDGED = 48, 20
 _LINE_IN = 0.185
-#: With more columns than these rows have narrower names.
-_MOST_WIDE, _NARROW_NAME_IN = 5, 1.25
-#: Room between the names of two columns.
-_APART_IN = 0.05
 #: Height of the colour bar, and of all but the rows.
 _BAR_IN, _REST_IN = 0.11, 1.25
 #: Sizes of the texts of cells, the largest that fits is taken.
@@ -39,8 +42,9 @@ _TEXT_PT = (9.0, 8.0, 7.0)
 
 def _row_names(heat: Heat) -> list[list[str]]:
     """The names of the rows in lines."""
-    room_in = NAME_IN if len(heat.columns) <= _MOST_WIDE else _NARROW_NAME_IN
-    return [wrapped(name, LABEL_PT, room_in) for name in heat.rows]
+    return [
+        wrapped(name, LABEL_PT, NAME_IN if len(heat.columns) <= 5 else 1.25) for name in heat.rows
+    ]
 
 
 def _rows_in(heat: Heat) -> float:
@@ -82,9 +86,6 @@ def draw_heat(frame: Figure | SubFigure, heat: Heat) -> Axes:
         (axes.xaxis, heat.columns, heat.columns),
     ):
         step = -(-len(names) // MOST_NAMES)
-        if axis is axes.xaxis and not _turned_in(heat):
-            widest = max((text_width_in(name, LABEL_PT) for name in names), default=0.0)
-            step = max(step, ceil((widest + _APART_IN) / _cell_in(heat)))
         axis.set_ticks(range(0, len(names), step), shown[::step])
         for label, name in zip(axis.get_majorticklabels(), names[::step], strict=True):
             if name in heat.named:

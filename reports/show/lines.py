@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row
 from reports.load.loading import AtKey
 from reports.notation.labels import point_text, value_text
@@ -147,28 +146,13 @@ def lines_picture(
             footer(analysis, item.rows),
         )
 
-    caption += _drawn(analysis, [item.rows for item in curves[:most]], line_rate)
+    caption += (
+        " Lines: means; bands: ± s, on a logarithmic axis no lower than the least launch; dots:"
+        f" single launches, of panels with at most {MOST_POINTS}."
+    )
     return picture_of(
         analysis, curves, panel, anchor=anchor, title=title, caption=caption, most=most
     )
-
-
-def _drawn(analysis: Analysis, panels: Sequence[Sequence[Row]], line_rate: float | None) -> str:
-    """Sentences on the lines, bands and dots of panels."""
-    hidden = any(sum(row.summary.n for row in rows) > MOST_POINTS for rows in panels)
-    dots = f"panels of over {MOST_POINTS} launches show no dots" * hidden or "dots: single launches"
-    text = " Lines: means; bands: ± s, on a logarithmic axis no lower than the least launch;"
-    text += f" {dots}."
-    if line_rate and any(
-        row.summary.mean > line_rate and _over_network(analysis, row)
-        for rows in panels
-        for row in rows
-    ):
-        text += " What is above the line rate is no speed of the network: buffers on the way took"
-        text += " it, or both directions count."
-    if any(len(rows) > MOST_LINE_POINTS * len(analysis.looks) for rows in panels):
-        text += f" Long lines are thinned to about {MOST_LINE_POINTS} points, evenly spaced."
-    return text
 
 
 def _over_network(analysis: Analysis, row: Row) -> bool:
@@ -289,7 +273,6 @@ def line_of(
         low,
         high,
         [(place, v / unit.factor) for place, row in dots for v in row.series.values.tolist()],
-        hollow=[shares_cores(row.flags) for _, row in rows],
     )
 
 

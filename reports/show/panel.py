@@ -14,13 +14,17 @@ from reports.statistics.descriptive import Matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+from itertools import pairwise
+from textwrap import wrap
+
+from matplotlib.axes import Axes
+
+from reports.notation.units import unbroken
 
 #: Size of a panel in inches; a wide one has twice the width.
 WIDTH_IN, HEIGHT_IN = 4.3, 3.2
 #: Beginning of the anchors of pictures with panels of double width.
 WIDE_ANCHOR = "wide"
-#: Text of hollow markers in legends.
-HOLLOW = "hollow: busy ranks shared a core"
 #: Look of reference lines.
 GREY = Look(QUIET, "", ())
 
@@ -57,19 +61,13 @@ def rows_axis(names: Sequence[str]) -> Axis:
     return Axis(ticks=dict(enumerate(names)), low=len(names) - 0.4, high=-0.6, grid=False)
 
 
-def above_axis(count: int) -> Axis:
-    """A y axis of so many rows from the top down that have their names above what they show."""
-    return Axis(ticks=dict.fromkeys(range(count), ""), low=count, high=0)
-
-
 @dataclass(frozen=True, slots=True)
 class Series:
     """Values along x as a line, markers or both.
 
     `low`, `high`: ends of a band; `points`: single launches (x, y). `width` of the line and `size`
     of the markers in points, 0 for none; `face`: colour inside the markers where it is not that of
-    the look; `hollow`: which markers are, those of launches that share a core. `texts`: what each
-    marker says under the pointer; a named series says its values.
+    the look. `texts`: what each marker says under the pointer; a named series says its values.
     """
 
     x: Sequence[float]
@@ -84,7 +82,6 @@ class Series:
     face: str = ""
     alpha: float = 1.0
     texts: Sequence[str] = ()
-    hollow: Sequence[bool] = ()
 
     @property
     def hovered(self) -> bool:
@@ -181,14 +178,6 @@ class Heat:
     named: Collection[str] = ()
 
 
-def rows_above(names: Sequence[str], bold: str = "") -> list[Text]:
-    """The names of the rows of an `above_axis`."""
-    return [
-        Text(name, 0, row + 0.05, shares="x", vertical="top", bold=name == bold, box=True)
-        for row, name in enumerate(names)
-    ]
-
-
 Mark = Series | Rule | Text | Bars | Heat
 
 
@@ -234,12 +223,46 @@ class Picture:
     environments: list[str]
 
     @property
-    def hollow(self) -> bool:
-        """True where a marker is hollow, which the legend explains."""
-        marks = (mark for panel in self.panels for mark in panel.marks)
-        return any(isinstance(mark, Series) and any(mark.hollow) for mark in marks)
-
-    @property
     def footers(self) -> list[str]:
         """Footers of the panels, each once; a single one is printed below all panels."""
         return list(dict.fromkeys(panel.footer for panel in self.panels if panel.footer))
+
+
+TITLE_PT, LABEL_PT = 11.5, 10.0
+#: Room for the names of rows, and round the parts of a panel, in inches.
+NAME_IN, EDGE = 1.75, 0.04
+#: Width of a letter of DejaVu Sans as a share of its size.
+_LETTER = 0.62
+#: Pixels between the labels of two ticks.
+_APART = 4.0
+
+
+def text_width_in(text: str, size_pt: float) -> float:
+    """Greatest width of a text on one line, in inches."""
+    return len(text) * _LETTER * size_pt / 72
+
+
+def wrapped(text: str, size_pt: float, width_in: float) -> list[str]:
+    """The text in lines of at most this width, no quantity in two; a longer word is broken, after a
+    hyphen if it can be."""
+    letters = max(1, int(width_in / text_width_in("n", size_pt)))
+    return [line.replace("\u00a0", " ") for line in wrap(unbroken(text), letters)]
+
+
+def heading(text: str, size_pt: float, width_in: float) -> str:
+    """A title in lines that fill a panel of this width at most."""
+    return "\n".join(wrapped(text, size_pt, width_in - 2 * EDGE))
+
+
+def thin_ticks(axes: Axes) -> None:
+    """Leave out every other label below axes that have their final place, until none meet."""
+    low, high = sorted(axes.get_xlim())
+    labels = [
+        (label.get_window_extent(), label)
+        for label in axes.get_xticklabels()
+        if label.get_visible() and label.get_text() and low <= label.get_position()[0] <= high
+    ]
+    while any(a[0].x1 + _APART > b[0].x0 for a, b in pairwise(labels)):
+        for _, label in labels[1::2]:
+            label.set_visible(False)
+        labels = labels[::2]

@@ -9,31 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
-import numpy as np
-
-from records.flags import shares_cores
 from records.units import MESSAGE_BYTES, axis_of
+from reports.analysis.cells import ESTIMAND
 from reports.analysis.run import Analysis, Row, flags_of
+from reports.load.loading import AtKey
 from reports.notation.labels import point_text
-from reports.notation.palette import Look
-from reports.notation.units import (
-    count_text,
-    mean_words,
-    readable_unit,
-    sentence_case,
-    significant,
-)
+from reports.notation.units import count_text, mean_words, readable_unit, sentence_case
 from reports.show import lines
-from reports.show.panel import Axis, Mark, Panel, Picture, Series, rows_axis
-from reports.show.rows import in_reading_order, measured_in, metric_table, side_by_side, value_cell
+from reports.show.panel import Axis, Picture
+from reports.show.rows import (
+    in_reading_order,
+    measured_in,
+    metric_table,
+    row_label,
+    side_by_side,
+    value_cell,
+)
 from reports.show.tables import MOST_ROWS, Cell, Column, Lead, Table, pivot, slug
 
 #: Pictures of one section; what is beyond stands in the tables.
 MOST_PICTURES = 3
-#: Panels of the picture of every launch.
-MOST_LAUNCHES_PANELS = 4
 #: Names of environments of more letters than this do not stand side by side below a picture.
 MOST_TICK_LETTERS = 30
 #: An axis of positive values over more than this ratio is logarithmic, as is one of sizes.
@@ -138,7 +135,7 @@ def metric_picture(
         title=title,
         caption="One panel for each combination of what else varies." + note,
         log_y=log_y,
-        from_zero=not log_y and all(row.summary.least >= 0 for row in rows),
+        from_zero=bool(axis) and not log_y and all(row.summary.least >= 0 for row in rows),
         line_rate=lines.line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
     )
 
@@ -192,14 +189,16 @@ def side_by_side_table(
         badges = flags_of(rows)
         if rows and rows[0].summary.n != blocks:
             badges = (f"n = {rows[0].summary.n}", *badges)
-        return replace(value_cell(rows, unit), badges=badges)
+        href = f"#case-{slug(analysis.case(rows[0]).id)}" if rows else ""
+        return replace(value_cell(rows, unit), badges=badges, href=href)
 
     title = f"{lines.joined(analysis.register.metric_title(metric), unit.label)}: "
     title += f"{mean_words(rows[0].unit)} ± s"
     title = lines.joined(of, sentence_case(title))
     return pivot(
         rows,
-        [lead(*item) for item in varying(analysis, rows).items()] or [("check", lambda _: check)],
+        [lead(*item) for item in varying(analysis, rows).items()]
+        or [("case", lambda row: row_label(analysis, row))],
         [side_by_side(analysis, rows, cell)],
         anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
         title=title,
@@ -209,47 +208,29 @@ def side_by_side_table(
     )
 
 
-def launches_picture(analysis: Analysis, check: str) -> Picture | None:
-    """Every launch of a check as a dot, a panel a case. None where no case was launched twice."""
-    described = analysis.register.checks.get(check)
-    rows = analysis.rows_of(check, described.shown) if described and described.shown else []
-    if max((row.summary.n for row in rows), default=0) < 2:
+#: Points of a check's first table.
+MOST_POINTS = 5
+
+
+@lru_cache(maxsize=32)
+def headline_table(analysis: Analysis, check: str) -> Table | None:
+    """The check's deciding metric at points spread over what was measured."""
+    metric = analysis.deciding_metric(check)
+    points: dict[tuple[int, AtKey], list[Row]] = {}
+    for row in in_reading_order(analysis, analysis.rows_of(check, metric) if metric else ()):
+        key = analysis.run.first_alike[row.series.case], row.series.at
+        points.setdefault(key, []).append(row)
+    every, most = [*points.values()], MOST_POINTS - 1
+    if left := max(0, len(every) - MOST_POINTS):
+        every = [every[round(index * (len(every) - 1) / most)] for index in range(MOST_POINTS)]
+    rows = [row for point in every for row in point]
+    table = side_by_side_table(analysis, check, metric, rows)
+    if table is None:
         return None
-    return lines.picture_of(
-        analysis,
-        lines.grouped(analysis, rows),
-        lambda item: _launches_panel(analysis, item),
-        anchor=f"picture-{check}-launches",
-        title=f"Every launch: {analysis.register.metric_title(rows[0].series.metric)}",
-        caption="Dots: launches; a bar at the median.",
-        most=MOST_LAUNCHES_PANELS,
-    )
-
-
-def _launches_panel(analysis: Analysis, item: lines.Curves) -> Panel:
-    unit = readable_unit(item.rows[0].unit, [row.summary.median for row in item.rows])
-    by_name = {analysis.case(row).environment: row for row in item.rows}
-    names = measured_in(analysis, item.rows)
-    marks: list[Mark] = []
-    alt = []
-    for height, name in enumerate(names):
-        row, look = by_name[name], analysis.looks[name]
-        values, hollow = row.series.values / unit.factor, [shares_cores(row.flags)] * row.summary.n
-        heights = height + np.resize([0.0, 0.13, -0.13, 0.06, -0.06], len(values))
-        dots = Series(values.tolist(), heights.tolist(), look, width=0, size=4, alpha=0.55)
-        median = row.summary.median / unit.factor
-        bar = Series([median], [height], Look(look.colour, "|", ()), width=0, size=18)
-        marks += [replace(dots, hollow=hollow), bar]
-        ends = f"{significant(values.min())} to {significant(values.max())}"
-        alt.append(f"{name} {ends}, median {significant(median)}")
-    metric = analysis.register.metrics[item.rows[0].series.metric]
-    title = analysis.register.metric_title(metric.name)
-    return Panel(
-        item.title,
-        marks,
-        f"{item.title}: {'; '.join(alt)} {unit.label}",
-        Axis(lines.joined(title, unit.label, f"{metric.better} is better")),
-        rows_axis(names),
-        lines.footer(analysis, item.rows),
-        0.95 + 0.4 * len(names),
-    )
+    better = analysis.register.metrics[metric].better
+    note = f"n = {analysis.run.blocks} launches unless a cell says otherwise; {better} is better; a"
+    note += " value leads to its raw output."
+    if any(cell.check == check for cell in analysis.comparisons.overall):
+        note += f" {ESTIMAND}"
+    note += f" {count_text(left, 'further point')} below." if left else ""
+    return replace(table, anchor=f"headline-{slug(check)}", note=note)

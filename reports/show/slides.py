@@ -16,15 +16,14 @@ from records.files import write_whole
 from records.text.plain_text import plain
 from reports.notation.palette import PAPER, QUIET, Look
 from reports.show.draw import NO_METADATA, draw, size_in, styled, texts_of, with_titles
-from reports.show.layout import EDGE, text_width_in, wrapped
-from reports.show.panel import HOLLOW, Picture
+from reports.show.panel import EDGE, Picture, text_width_in, wrapped
 from reports.show.tables import slug
 
 #: Dots an inch of the PNG.
 PNG_DPI = 200
 _MOST_ACROSS = 3
-#: Sizes of title, of caption and legend, and of footer; height of a line over its size.
-_HEAD_PT, _TEXT_PT, _FOOT_PT, _LINE = 16.0, 10.5, 8.5, 1.3 / 72
+#: Sizes of title and legend, and of what stands below; height of a line over its size.
+_HEAD_PT, _TEXT_PT, _FOOT_PT, _LINE = 16.0, 10.5, 9.0, 1.3 / 72
 
 
 def write_pictures(
@@ -47,40 +46,29 @@ def write_pictures(
 
 
 def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, bytes]:
-    """The picture as SVG and as PNG: title, caption with legend, panels, footer."""
+    """The picture as SVG and as PNG: title, legend, panels, caption with footer."""
     sizes = [size_in(panel) for panel in picture.panels]
     across = min(_MOST_ACROSS, len(sizes))
     rows = [sizes[first : first + across] for first in range(0, len(sizes), across)]
     heights = [max(height for _, height in row) for row in rows]
     width = across * max(own for own, _ in sizes)
-    title = wrapped(picture.title, _HEAD_PT, width - 2 * EDGE, "bold")
-    caption = wrapped(picture.caption, _TEXT_PT, width - 2 * EDGE)
-    foot = wrapped("".join(picture.footers[:1]), _FOOT_PT, width - 2 * EDGE)
-    signs, columns = _signs(picture, looks), 1
-    if signs:
-        widest = max(text_width_in(name, _TEXT_PT) for name in signs)
-        columns = max(1, min(len(signs), int(width / (widest + 0.7))))
-    text_lines = len(caption) + -(-len(signs) // columns) + 1.5
+    title = wrapped(picture.title, _HEAD_PT, width)
+    below = [picture.caption, *picture.footers[:1]]
+    foot = [line for text in below for line in wrapped(text, _FOOT_PT, width)]
+    signs = {name: _sign(looks[name]) for name in picture.environments}
+    columns = max(1, int(width / (0.7 + max(map(_name_in, signs), default=0.0))))
+    text_lines = -(-len(signs) // columns) + 1.5
     text_in = _LINE * (_HEAD_PT * len(title) + _TEXT_PT * text_lines + _FOOT_PT * len(foot))
     left: Any = {"x": EDGE / width, "ha": "left"}
     svg, png = StringIO(), BytesIO()
     with styled():
         figure = Figure((width, sum(heights) + text_in))
         figure.suptitle("\n".join(title), fontsize=_HEAD_PT, weight="bold", **left)
+        figure.supxlabel("\n".join(foot), fontsize=_FOOT_PT, color=QUIET, **left)
         inner: Any = figure.subfigures()
-        inner.legend(
-            signs.values(),
-            signs.keys(),
-            loc="outside upper left",
-            ncols=columns,
-            title="\n".join(caption),
-            alignment="left",
-            fontsize=_TEXT_PT,
-            title_fontsize=_TEXT_PT,
-            frameon=False,
-            borderpad=0,
-        )
-        inner.supxlabel("\n".join(foot), fontsize=_FOOT_PT, color=QUIET, **left)
+        look: Any = {"ncols": columns, "fontsize": _TEXT_PT, "frameon": False, "borderpad": 0}
+        if signs:
+            inner.legend(signs.values(), signs.keys(), loc="outside upper left", **look)
         places = inner.subfigures(len(rows), across, height_ratios=heights, squeeze=False).flat
         draw(figure, zip(places, picture.panels, strict=False))
         figure.savefig(svg, format="svg", facecolor=PAPER, metadata=NO_METADATA)
@@ -89,13 +77,11 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
     return plain(with_titles(svg.getvalue(), texts)).encode(), png.getvalue()
 
 
-def _signs(picture: Picture, looks: Mapping[str, Look]) -> dict[str, Line2D]:
-    """The legend of a picture: lines and markers by name."""
-    signs = {}
-    for name in picture.environments:
-        look = looks[name]
-        style: Any = (0, look.dashes) if look.dashes else "-"
-        signs[name] = Line2D([], [], color=look.colour, marker=look.marker, linestyle=style)
-    if picture.hollow:
-        signs[HOLLOW] = Line2D([], [], color=QUIET, marker="o", linestyle="none", fillstyle="none")
-    return signs
+def _name_in(name: str) -> float:
+    return text_width_in(name, _TEXT_PT)
+
+
+def _sign(look: Look) -> Line2D:
+    """The line and marker of an environment in a legend."""
+    style: Any = (0, look.dashes) if look.dashes else "-"
+    return Line2D([], [], color=look.colour, marker=look.marker, linestyle=style)

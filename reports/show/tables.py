@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import PurePosixPath
 from typing import Any, Literal, TypeVar, get_type_hints
+from urllib.parse import quote
 
-from reports.notation.units import readable_unit
-from reports.notation.values import quantity
+from msgspec import UNSET
+
+from records.run.archive import is_member
+from reports.notation.units import quantity, readable_unit
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -202,7 +206,7 @@ def in_unit(value: float, row: Any) -> str:
 
 
 def _shown(value: Any, row: Any, show: Callable[..., Cell | str]) -> Cell:
-    if value is None:
+    if value is None or value is UNSET:
         return Cell("–")
     made = show(value, row) if show is in_unit else show(value)
     return made if isinstance(made, Cell) else Cell(made, tone=TONES.get(made, ""))
@@ -211,3 +215,36 @@ def _shown(value: Any, row: Any, show: Callable[..., Cell | str]) -> Cell:
 def slug(text: str) -> str:
     """`text` as a part of an HTML id."""
     return "".join(char if char.isascii() and char.isalnum() else "-" for char in text)[:80]
+
+
+#: The folder of pages with raw output, below that of a report.
+PAGES = "raw"
+
+
+@dataclass(frozen=True)
+class RawLinks:
+    """Links from a page to raw output, by the way `root` from it to the run directory; `cases` are
+    the ids of those whose pages it links.
+
+    A browser opens no archive: what lies in one is shown by a page of its case in `pages`.
+    """
+
+    root: str
+    pages: str = PAGES
+    cases: set[str] = field(default_factory=set)
+
+    def to(self, path: str) -> str:
+        """Link to an artifact below the run directory; "" for no path or one that leads out."""
+        pure = PurePosixPath(path)
+        if pure.is_absolute() or ".." in pure.parts or not pure.parts:
+            return ""
+        if not is_member(str(pure)):
+            return f"{self.root}/{quote(str(pure), errors='replace')}"
+        case = pure.name.split(".b", maxsplit=1)[0]
+        self.cases.add(case)
+        return f"{self.pages}/{page_of(case)}#{quote(pure.name, errors='replace')}"
+
+
+def page_of(case: str) -> str:
+    """The page that shows the members of a case: "ring-1a2b.html"."""
+    return f"{quote(case, errors='replace')}.html"

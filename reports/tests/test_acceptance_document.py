@@ -20,7 +20,7 @@ from assay.documents.verify import verify
 from records.errors import AssayError
 from records.run.chain import SEAL, SIGNATURE, digest, sign, sums_text
 from reports.render import html, terminal
-from reports.render.junit import junit
+from reports.render.formats import junit
 from reports.render.pdf import find_browser
 from reports.verdicts.acceptance.forms import AcceptanceForm
 from reports.verdicts.acceptance.result import acceptance_result

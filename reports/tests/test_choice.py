@@ -9,14 +9,13 @@ import pytest
 
 from reports.analysis.cells import Comparison
 from reports.analysis.run import Analysis
-from reports.show.raw_links import RawLinks
-from reports.show.tables import Table
+from reports.show.tables import RawLinks, Table
 from reports.statistics.signed_rank import paired_effect
 from reports.tests import synthetic
 from reports.tests.synthetic import HPL_FIXED, Edit, case, quick_cases
-from reports.verdicts.choice.leaders import leaders
+from reports.verdicts.choice.answer import remarks
+from reports.verdicts.choice.leader import leaders
 from reports.verdicts.choice.result import choice_result
-from reports.verdicts.choice.sentences import remarks
 
 pytestmark = pytest.mark.numerical
 

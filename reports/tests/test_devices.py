@@ -12,7 +12,7 @@ import pytest
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render import html, markdown, terminal
-from reports.show.raw_links import RawLinks
+from reports.show.tables import RawLinks
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import changed, quick_cases, write_run
 from reports.tests.test_acceptance_judge import criteria

@@ -15,6 +15,7 @@ from reports.headline import margin_text
 from reports.judgement import Item
 from reports.notation.palette import looks
 from reports.notation.units import (
+    about,
     about_bytes_text,
     advantage_text,
     all_text,
@@ -25,13 +26,13 @@ from reports.notation.units import (
     decimals,
     fixed,
     more_text,
+    quantity,
     readable_unit,
     signed_percent,
     significant,
     slower_text,
     unbroken,
 )
-from reports.notation.values import about, quantity
 from reports.render.markdown import md
 
 SLOW, TWO, ONLY, ALL = "1.83 × as slow", "2 series", "the only launch", "all 3 launches"

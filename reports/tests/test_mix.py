@@ -17,7 +17,7 @@ from records.criteria import Criteria
 from records.run.record import read_records
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.show.raw_links import RawLinks
+from reports.show.tables import RawLinks
 from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import chained, changed, with_records
 from reports.verdicts.acceptance.criteria_judges import Context, judge_mix

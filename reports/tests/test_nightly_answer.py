@@ -15,8 +15,8 @@ from records.history import USUAL_FINDS
 from records.history.model import Change, History, SeriesKey
 from reports.answers import Answer, State
 from reports.load.nights import nights_of as comparable
+from reports.render.formats import junit
 from reports.render.html import page
-from reports.render.junit import junit
 from reports.show.tables import Table
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked

@@ -19,7 +19,7 @@ from records.history.reading import read_history
 from records.history.store import Store
 from reports.answers import State
 from reports.load.nights import nights_of as comparable
-from reports.render.junit import junit
+from reports.render.formats import junit
 from reports.render.terminal import text
 from reports.tests.test_nightly_answer import nights_of
 from reports.verdicts.nightly.answer import answer_of_night

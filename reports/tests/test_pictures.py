@@ -18,16 +18,12 @@ from assay.criteria.loading import criteria_from_text
 from assay.documents.report import take_out
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
-from reports.analysis.run import Analysis
-from reports.checks.sections import check_parts
 from reports.notation.palette import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
-from reports.render import html
 from reports.show.draw import svg_of
 from reports.show.heat import SHADES
 from reports.show.lines import line_of
 from reports.show.panel import (
-    HOLLOW,
     Axis,
     Bars,
     Heat,
@@ -42,55 +38,15 @@ from reports.show.panel import (
     multiples,
     shares,
 )
-from reports.show.raw_links import RawLinks
-from reports.show.section import launches_picture
 from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
-from reports.tests.synthetic import (
-    HPL_FIXED,
-    analysed,
-    case,
-    metric,
-    quick_cases,
-    write_run,
-)
+from reports.tests.synthetic import quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.acceptance.result import acceptance_result
-from reports.verdicts.choice.result import choice_result, run_pictures
-from reports.verdicts.comparison.compare import compare
-from reports.verdicts.comparison.picture import changes_picture
 from reports.verdicts.nightly.check import check_history, read_night
 from reports.verdicts.nightly.result import night_result
 
 LOOK = Look("#0072B2", "o", ())
-
-
-#: Flop/s of HPL on two nodes, by environment.
-RATES = {"mpich": 6e9, "lam": 3e9}
-
-
-def hpl_run(folder: Path, *, blocks: int) -> Analysis:
-    """HPL on two nodes, of one N."""
-    params = {"p": 1, "q": 2, "n": 2000, **HPL_FIXED, "nb": 64}
-
-    def edit(record: dict[str, Any]) -> dict[str, Any]:
-        # 0, 1, 2, … per cent above: ends and median are known.
-        rate = RATES[record["environment"]] * (1 + 0.01 * (record["block"] - 1))
-        return record | {"metrics": [metric("rate", rate)]}
-
-    cases = [case("hpl", name, params) for name in RATES]
-    return analysed(folder, cases, blocks=blocks, edit=edit)
-
-
-def test_launches_are_dots_with_a_bar_at_the_median(tmp_path: Path) -> None:
-    picture = launches_picture(hpl_run(tmp_path / "5", blocks=5), "hpl")
-    assert picture is not None
-    (panel,) = picture.panels
-    assert "mpich 6.00 to 6.24, median 6.12; lam 3.00 to 3.12, median 3.06 Gflop/s" in panel.alt
-    dots, bar, *_ = (mark for mark in panel.marks if isinstance(mark, Series))
-    assert len(dots.x) == 5
-    assert [*bar.x] == pytest.approx([6.12])
-    assert launches_picture(hpl_run(tmp_path / "1", blocks=1), "hpl") is None
 
 
 @pytest.mark.parametrize("scale", [shares("the best"), multiples("the best")])
@@ -153,15 +109,7 @@ def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
     written = take_out(run, tmp_path / "out")
     assert {path.suffix for path in written} == {".svg", ".png"}
     names = " ".join(path.name for path in written)
-    assert all(part in names for part in ("score", "factors", "effects", "pt2pt"))
-
-
-@pytest.mark.full
-def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
-    other = write_run(tmp_path / "b", quick_cases(("mpich", "lam")), seed=2, slower=2.4)
-    picture = changes_picture(compare(run, other))
-    assert picture and "2.4" in picture.panels[0].alt
-    all_right(write_pictures([picture], {}, tmp_path / "out"), [picture])
+    assert all(part in names for part in ("score", "factors", "pt2pt"))
 
 
 def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:
@@ -227,44 +175,6 @@ def test_each_marker_says_its_own_line_next_to_a_line_without_markers() -> None:
     now = Series([1, 2], [5, 6], LOOK, "now")
     svg = svg_of(Panel("title", [then, now, other], "alt"))
     assert re.findall("<title>(.*?)</title>", svg) == ["now: 5 at 1 ()", "now: 6 at 2 ()"]
-
-
-def test_a_hollow_marker_says_its_line_and_has_a_sign_in_the_legend(tmp_path: Path) -> None:
-    line = Series([1, 2, 4], [5, 6, 7], LOOK, "a", hollow=[False, True, True])
-    panel = Panel("title", [line], "alt")
-    svg = svg_of(panel)
-    assert svg.count("fill: var(--paper,") == 2
-    told = re.findall("<title>(.*?)</title>", svg)
-    assert told == ["a: 5 at 1 ()", "a: 6 at 2 ()", "a: 7 at 4 ()", *told[1:3]]
-    picture = Picture("x", "title", "caption", [panel], ["a"])
-    (slide, _) = write_pictures([picture], {"a": LOOK}, tmp_path)
-    assert HOLLOW in slide.read_text()
-    plain = replace(picture, panels=[Panel("title", [replace(line, hollow=[])], "alt")])
-    assert HOLLOW not in write_pictures([plain], {"a": LOOK}, tmp_path / "b")[0].read_text()
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_launches_that_share_a_core_are_hollow_in_every_picture(
-    tmp_path: Path, shared: bool
-) -> None:
-    def flagged(record: dict[str, Any]) -> dict[str, Any]:
-        return record | {"flags": ["oversubscribed"] * (shared and record["environment"] == "lam")}
-
-    cases = quick_cases(("mpich", "lam"))
-    analysis = analysed(tmp_path, cases, blocks=5, edit=flagged)
-    parts, _ = check_parts(analysis, [])
-    pictures = run_pictures(analysis, parts)
-    drawn = [
-        mark
-        for picture in pictures
-        for panel in picture.panels
-        for mark in panel.marks
-        if isinstance(mark, Series) and mark.name == "lam" and mark.look.marker
-    ]
-    assert drawn
-    assert {all(mark.hollow) and bool(mark.hollow) for mark in drawn} == {shared}
-    assert any(picture.hollow for picture in pictures) is shared
-    assert (HOLLOW in html.page(choice_result(analysis, parts, RawLinks("..")))) is shared
 
 
 @pytest.mark.parametrize(

@@ -17,22 +17,11 @@ from reports.analysis.run import Analysis, analyse
 from reports.analysis.score import Costs, OverallScore
 from reports.load.loading import load_run
 from reports.show.panel import Rule, Series
-from reports.show.raw_links import RawLinks
-from reports.show.tables import Table
+from reports.show.tables import RawLinks, Table
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
-from reports.tests.synthetic import (
-    HPL_FIXED,
-    analysed,
-    case,
-    chained,
-    changed,
-    metric,
-    register,
-    write_run,
-)
+from reports.tests.synthetic import HPL_FIXED, analysed, case, chained, changed, register, write_run
 from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.leaders import crossovers
 from reports.verdicts.choice.pictures import BOUNDS_WIDTH, score_picture
 from reports.verdicts.choice.result import choice_result
 from reports.verdicts.choice.tables import pairs_table, score_note, score_table
@@ -127,7 +116,7 @@ def test_wrong_answers_are_a_veto_and_missing_values_too(tmp_path: Path) -> None
 def tables_of(analysis: Analysis) -> list[Table]:
     """Places, and pair by pair."""
     score, register = score_of(analysis), analysis.register
-    made = score_table(score, register, {}), pairs_table(score.pairs, register)
+    made = score_table(score, register, {}), pairs_table(score.pairs)
     return [table for table in made if table is not None]
 
 
@@ -191,10 +180,11 @@ def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
     for table in tables_of(analysis):
         for row in table.rows:
             names = [cell.environment for cell in row if cell.environment]
+            names += [part.environment for cell in row for part in cell.parts]
             pair = frozenset((*names, score.reference) if len(names) == 1 else names)
             for column, cell in zip(table.columns, row, strict=True):
                 ends = re.fullmatch(r"([-+]?[\d.]+)( %)? … ([-+]?[\d.]+)( %)?", plain(cell.text))
-                if ends and column.title != "this pair alone" and pair in apart:
+                if ends and pair in apart:
                     both = (ends[1], ends[2]), (ends[3], ends[4])
                     low, high = (1 + float(n) / 100 if sign else float(n) for n, sign in both)
                     assert (low <= 1 <= high) != apart[pair], (table.title, column.title)
@@ -221,29 +211,6 @@ def test_the_headline_has_the_interval_of_the_ratio() -> None:
         ends = turned.effect.interval.low, turned.effect.interval.high
         assert (item.cost, item.interval) == (turned.effect.ratio, ends)
         assert ends[1] / ends[0] < 1.1  # drift of 30 % is in both
-
-
-def test_crossover_stands_between_the_resolved_lengths(tmp_path: Path) -> None:
-    sizes = (64, 1024, 16384, 262144)
-    advantage = dict(zip(sizes, (0.8, 0.9, 1.0, 1.25), strict=True))
-
-    def edit(record: dict[str, Any]) -> dict[str, Any]:
-        rng = np.random.default_rng([record["block"], len(record["environment"])])
-        noise = 1 + 0.005 * rng.standard_normal(len(sizes))
-        lam = record["environment"] == "lam"
-        times_s = 1e-6 * noise * np.array([advantage[m] * m if lam else m for m in sizes])
-        record["metrics"] = [
-            metric("half_round_trip", time_s, construct="Send/Recv", message_bytes=m)
-            for m, time_s in zip(sizes, times_s.tolist(), strict=True)
-        ]
-        return record
-
-    params = {"placement": "between-nodes", "constructs": ["Send/Recv"]}
-    plan = [case("pt2pt", name, params) for name in ("mpich", "lam")]
-    analysis = analysed(tmp_path, plan, blocks=10, edit=edit)
-    (change,) = crossovers(analysis.comparisons.finest)
-    assert (change.below, change.above) == ("lam", "mpich")
-    assert (change.last_bytes, change.first_bytes) == (1024, 262144)
 
 
 def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from assay.documents.raw_pages import HEAD, TAIL, write_raw_pages
 from assay.documents.report import build_report
 from records.run.archive import ArchiveWriter, Packed, archive_name
 from reports.load.loading import load_run
-from reports.show.raw_links import RawLinks
+from reports.show.tables import RawLinks
 from reports.tests.synthetic import case, write_run
-from reports.verdicts.choice import launches as listings
+from reports.verdicts.choice import tables
 
 CASES = [case("startup", "mpich", {"ranks": ranks}, ranks) for ranks in range(1, 7)]
 FAILS = CASES[4]["id"]
@@ -48,7 +48,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("formats", [("html", "md"), ("md",)])
 def test_links_to_members_and_pages_are_the_same(run, formats, monkeypatch):
-    monkeypatch.setattr(listings, "MOST_EVIDENCE_CASES", 2)
+    monkeypatch.setattr(tables, "MOST_EVIDENCE_CASES", 2)
     build_report(run, formats=formats)
     there = {path.name for path in (run / "report/raw").iterdir()}
     links = set()
@@ -69,8 +69,8 @@ def test_a_long_file_is_cut_between_characters(run):
 
 
 def test_of_very_many_launches_the_first_and_all_not_ok_are_listed(run, monkeypatch):
-    monkeypatch.setattr(listings, "MOST_LISTED", 1)
-    monkeypatch.setattr(listings, "LEAST_LISTED", 1)
+    monkeypatch.setattr(tables, "MOST_LISTED", 1)
+    monkeypatch.setattr(tables, "LEAST_LISTED", 1)
     build_report(run, formats=("html",))
     report = run / "report"
     page = (report / "index.html").read_text()

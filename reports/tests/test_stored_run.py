@@ -66,7 +66,6 @@ def test_every_verdict_is_as_it_was(report: Path) -> None:
     expected.pop("summary")  # sentences may differ
     assert found["choice"]["interims"] == []
     assert {one["best"] for one in found["choice"]["leaders"]} == {"mpich", "lam"}
-    assert found["choice"]["score"]["sensitivity"]["lowest"] == "mpich"
     for key, as_it_was in expected.items():
         assert known(found[key], as_it_was) == told(as_it_was), key
 

@@ -25,8 +25,7 @@ from records.run.record import CASE_ID, Record, latest_attempts
 from records.run.run_directory import RunDirectory
 from records.values import utc_seconds
 from reports.notation.labels import case_names
-from reports.notation.units import percent, significant
-from reports.notation.values import about
+from reports.notation.units import about, percent, significant
 from reports.show.tables import Table, numeric, pivot
 
 #: Seconds without any job after which a mix was not handed in at once.

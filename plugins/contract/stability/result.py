@@ -12,7 +12,7 @@ from plugins.contract.stability.booking import Booked, Outage, booked, utc
 from plugins.contract.stability.judge import BETTER, Figures, JudgedPromise
 from plugins.contract.stability.ledger import Class, Classed, Entry, WatchTerms
 from records.forms import Form, Part, key
-from reports.answers import Answer, AnswerPart, fitting, listed
+from reports.answers import Answer, AnswerPart, listed
 from reports.notation.units import count_text, percent
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
 from reports.show.tables import TONES, Cell, numeric, pivot
@@ -184,7 +184,7 @@ def _answer(figures: Figures) -> Answer:
     open_ = [one.why for one in criteria if one.why]
     return Answer(
         state,
-        fitting(f"{head}{seen} and {interrupts} in {days} of {found.watch.site}"),
+        f"{head}{seen} and {interrupts} in {days} of {found.watch.site}",
         unknown=open_[0] if open_ else "",
     )
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.curves import case_and_message, over_lengths
-from reports.notation.units import ReadableUnit, readable_unit
-from reports.notation.values import PLAIN
+from reports.notation.units import PLAIN, ReadableUnit, readable_unit
 from reports.show.rows import environment_cell, message_bytes, value_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Table, across, pivot

@@ -8,8 +8,7 @@ import math
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.blocks import ByBlock, by_block, together
 from reports.checks.common.curves import case_and_message
-from reports.notation.units import ReadableUnit, bytes_text, significant
-from reports.notation.values import between, not_resolved
+from reports.notation.units import ReadableUnit, between, bytes_text, not_resolved, significant
 from reports.show.rows import environment_cell, message_bytes, name_cell, value_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Table, across, numeric, pivot

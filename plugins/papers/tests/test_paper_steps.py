@@ -20,7 +20,7 @@ from plugins.papers.study import FOLDER, load_study
 from plugins.papers.tables import as_printed, machine_tables, tables_of, words
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
-from reports.show.raw_links import RawLinks
+from reports.show.tables import RawLinks
 from reports.tests.synthetic import case, changed, metric, with_records, write_run
 from reports.tests.whole_campaigns import write_campaign
 

@@ -29,8 +29,7 @@ from reports.load.loading import load_run
 from reports.notation.units import unbroken
 from reports.render import html, markdown, terminal
 from reports.render.markdown import md
-from reports.show.draw import draw, put
-from reports.show.layout import settle
+from reports.show.draw import draw, put, settle
 from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
 from reports.tests.synthetic import case, write_run
 

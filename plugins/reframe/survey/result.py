@@ -28,7 +28,7 @@ from plugins.reframe.survey.survey import (
     Survey,
 )
 from records.history.model import Night, SeriesKey
-from reports.answers import Answer, State, fitting
+from reports.answers import Answer, State
 from reports.notation.units import count_text, fixed, percent, significant
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
 from reports.show.panel import Picture
@@ -167,7 +167,7 @@ def _answer(surveys: Sequence[Survey], changes: Sequence[_Row], nodes: Sequence[
         f"{row.what.node}: {percent(row.what.worse)} slower than {row.what.others} other nodes."
         for row in nodes[:1]
     ]
-    return Answer(State.SUSPECT, fitting(f"{'; '.join(told)}."), why, details=tuple(details))
+    return Answer(State.SUSPECT, f"{'; '.join(told)}.", why, details=tuple(details))
 
 
 def _changes(rows: Sequence[_Row]) -> Iterator[Block]:

@@ -8,8 +8,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 from reports.analysis.run import Analysis, Row
-from reports.notation.units import ReadableUnit
-from reports.notation.values import between
+from reports.notation.units import ReadableUnit, between
 from reports.show.rows import message_bytes, range_cell
 from reports.show.tables import Cell
 from reports.statistics.signed_rank import LEAST_N, paired_effect

@@ -16,7 +16,7 @@ from reports.models.launches import LEAST_LAUNCHES, fewest_launches, with_launch
 from reports.models.parts import LEAST_POINTS
 from reports.models.point_to_point import MOST_SIZES, Line, Segmentation, segmented
 from reports.notation import units
-from reports.notation.values import between, quantity
+from reports.notation.units import between, quantity
 from reports.show.lines import EFFORT, iterations, line_rate
 from reports.show.rows import message_bytes, name_cell
 from reports.show.tables import Cell, Column, Heading, Lead, Table, numeric, pivot

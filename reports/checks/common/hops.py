@@ -15,8 +15,14 @@ from operator import itemgetter
 from statistics import linear_regression, median
 
 from reports.analysis.run import Analysis, Row, flags_of
-from reports.notation.units import bytes_text, count_text, fixed
-from reports.notation.values import between, interval_text, not_resolved
+from reports.notation.units import (
+    between,
+    bytes_text,
+    count_text,
+    fixed,
+    interval_text,
+    not_resolved,
+)
 from reports.show.lines import EFFORT
 from reports.show.rows import message_bytes, name_cell
 from reports.show.tables import Cell, Table, numeric, pivot

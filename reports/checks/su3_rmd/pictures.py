@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from records.flags import shares_cores
-from reports.analysis.run import Analysis, flags_of
+from reports.analysis.run import Analysis
 from reports.checks.su3_rmd.cases import (
     CHECK,
     LAYOUT,
@@ -65,8 +64,7 @@ def _scaling_panel(analysis: Analysis, name: str, series: _Series, is_share: boo
         values = [
             100 * efficiency(first, item) if is_share else speed_up(first, item) for item in cases
         ]
-        hollow = [shares_cores(flags_of(item.rows.values())) for item in cases]
-        lines.append(Series(ranks, values, analysis.looks[environment], environment, hollow=hollow))
+        lines.append(Series(ranks, values, analysis.looks[environment], environment))
         alt.append(
             f"{environment} {significant(values[-1])} on {count_text(last.case.ranks, 'rank')}"
         )

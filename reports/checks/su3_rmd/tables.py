@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from records.run.plan import PlannedCase
-from reports.analysis.original_digits import NUMBERS, Printed, beside_originals, differences
 from reports.analysis.run import Analysis, flags_of
 from reports.checks.su3_rmd.cases import (
     CHECK,
@@ -18,6 +17,7 @@ from reports.checks.su3_rmd.cases import (
     strong_series,
     weak_series,
 )
+from reports.checks.su3_rmd.digits import NUMBERS, Printed, beside_originals, differences
 from reports.notation.labels import lattice_text
 from reports.notation.units import count_text, fixed, percent, readable_unit
 from reports.show.rows import name_cell, value_cell

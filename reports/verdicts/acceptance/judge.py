@@ -36,8 +36,7 @@ from reports.judgement import (
     listed_nodes,
     verdict_of,
 )
-from reports.notation.units import count_text
-from reports.notation.values import about
+from reports.notation.units import about, count_text
 from reports.statistics.bounds import (
     HEAVY_TAILED,
     Bounds,

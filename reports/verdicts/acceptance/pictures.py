@@ -12,7 +12,6 @@ from reports.headline import bound_text, centre_text, limit_words, margin_text
 from reports.judgement import Item, JudgedCriterion
 from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
 from reports.notation.units import as_stated, count_text, counts_text, readable_unit, significant
-from reports.show.layout import wrapped
 from reports.show.panel import (
     WIDTH_IN,
     Axis,
@@ -27,6 +26,7 @@ from reports.show.panel import (
     heat_panel,
     multiples,
     shares,
+    wrapped,
 )
 
 _COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "SUSPECT": OPEN, "FAIL": BAD}

@@ -26,10 +26,10 @@ from reports.notation.units import (
     count_text,
     level_text,
     moment_text,
+    quantity,
     readable_unit,
     sentence_case,
 )
-from reports.notation.values import quantity
 from reports.result import (
     ON_TERMINAL,
     Badge,
@@ -44,9 +44,8 @@ from reports.result import (
     carried,
 )
 from reports.show.panel import Picture
-from reports.show.provenance import provenance_rows
-from reports.show.raw_links import PAGES, RawLinks
-from reports.show.tables import TONES, Cell, Lead, numeric, pivot, table_of
+from reports.show.rows import provenance_rows
+from reports.show.tables import PAGES, TONES, Cell, Lead, RawLinks, numeric, pivot, table_of
 from reports.statistics.bounds import ORDER, Verdict
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier
 from reports.verdicts.acceptance.forms import AcceptanceForm

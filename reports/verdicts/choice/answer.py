@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's answer: nothing has run, everything failed, which environment is best, what was found."""
+"""Answer of a run: nothing has run, most failed, the best environment, or values; with remarks and
+facts."""
 
 from __future__ import annotations
 
@@ -11,25 +12,29 @@ from records.flags import DISTURBED, INVALID_ON_PURPOSE, UNPROVEN
 from records.plugins import hooks
 from records.text.reasons import grouped
 from reports import commands
-from reports.analysis.neighbours import neighbours_of
-from reports.analysis.original_digits import beside_originals, differences
 from reports.analysis.run import BAD, Analysis
-from reports.answers import Answer, State, listed, short_reason
+from reports.answers import Answer, State, clipped, listed
 from reports.commands import NextCommand
 from reports.load.loading import Run
-from reports.notation.units import all_text, count_text, fixed, level_text, p_text, sentence_case
-from reports.notation.values import about
-from reports.result import Sentence
-from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE
-from reports.statistics.spending import spent
+from reports.notation.units import (
+    about,
+    all_text,
+    count_text,
+    fixed,
+    moment_text,
+    p_text,
+    sentence_case,
+)
+from reports.result import Facts, Sentence, carried
+from reports.statistics.max_t import LEAST_BLOCKS
 from reports.verdicts.choice.leader import choice
 
 #: Answers that rest on launches that are missing are not final.
 _FINAL = (State.DECIDED, State.OPEN, State.MEASURED)
 #: Checks of an acceptance: what they give is judged by criteria.
 _BY_CRITERIA = ("node", "alltoall_pairs")
-#: Words of a reason that a headline tells; costs that it lists.
-_MOST_REASON, _MOST_COSTS = 10, 4
+#: Words of a reason that a headline tells, costs that it lists; open questions that a remark names.
+_MOST_REASON, _MOST_COSTS, _MOST_OPEN = 10, 4, 3
 
 
 def answer_of(analysis: Analysis) -> Answer:
@@ -42,7 +47,9 @@ def answer_of(analysis: Analysis) -> Answer:
         return _failed(run, good, bad)
     answer = choice(run, analysis.comparisons) or _found(analysis)
     limits = [answer.unknown, *(limit.text for limit in not_known(analysis))][:2]
-    details = (*filter(None, [extended_text(run)]), *answer.details)
+    details = answer.details
+    if run.plan.sequential and (added := run.plan.sequential.extensions):
+        details = (f"This run was {', then '.join(item.told() for item in added)}.", *details)
     answer = replace(answer, unknown="; ".join(filter(None, limits)), details=details)
     if disturbed := analysis.flagged(DISTURBED):
         detail = f"Other programs disturbed {disturbed} of {count_text(good, 'launch')}."
@@ -57,26 +64,6 @@ def answer_of(analysis: Analysis) -> Answer:
         sentence=f"So far: {answer.sentence}",
         unknown="; ".join(filter(None, (missing, answer.unknown))),
         command=_resume(run),
-    )
-
-
-def extended_text(run: Run) -> str:
-    """Blocks that were added, and the part of the error of each judgement; "" if none were."""
-    design = run.plan.sequential
-    if design is None or not design.extensions:
-        return ""
-    text = f"This run was {', then '.join(added.told() for added in design.extensions)}"
-    if len(run.plan.environments) == 1:
-        return f"{text}."
-    stages = design.stages
-    ends = [begin for begin, _ in stages[1:]] + [run.plan.blocks]
-    parts = [
-        level_text(0.05 * (spent(last, stages) - spent(first, stages)) / QUANTILE)
-        for (first, _), last in zip(stages, ends, strict=True)
-    ]
-    return (
-        f"{text}, a further look: of the error of 5 %, {parts[0]} is for what was planned and"
-        f" {listed(parts[1:])} for what was added; the report before had used 5 % by itself."
     )
 
 
@@ -98,19 +85,15 @@ def _onward(run: Run) -> NextCommand:
 def _nothing(run: Run) -> Answer:
     """No launch has a record, or every case is skipped."""
     cases, site = run.plan.cases, run.plan.site
-    skipped = grouped(("skipped", case.skipped) for case in cases if case.skipped)
-    if skipped and all(case.skipped for case in cases):
-        reason, count = skipped[0].reason, len(skipped[0].places)
-        head = f"None of the {count_text(len(cases), 'case')} can run on {site}"
-        if len(cases) == 1:
-            head = f"The only case cannot run on {site}"
-        one_reason = count == len(cases)
+    if cases and all(case.skipped for case in cases):
+        skipped = grouped(("skipped", case.skipped) for case in cases)
+        count = count_text(len(cases), "case")
         return Answer(
             State.FAILED,
-            f"{head}: {short_reason(reason, _MOST_REASON)}",
+            f"None of {count} can run on {site}: {clipped(skipped[0].reason, _MOST_REASON)}",
             f"Anything of {run.plan.campaign}: no launch was made.",
             commands.plan(run),
-            () if one_reason else (f"{count_text(count, 'case')} for this reason: {reason}",),
+            tuple(f"{len(group.places)} of {count}: {group.reason}" for group in skipped),
         )
     planned = [run.asked[case.environment, case.check] for case in cases if not case.skipped]
     launches = count_text(sum(planned), "launch is", "launches are")
@@ -136,12 +119,10 @@ def _failed(run: Run, good: int, bad: int) -> Answer:
     hint = [f"{commands.TIME_LIMIT_HINT}."] if commands.time_is_up(reason) else []
     by_name = Counter(run.case(item).environment for item in launches).most_common()
     names = listed([f"{name} {number}" for name, number in by_name], 8)
-    several = len(run.plan.environments) > 1
-    what = "Which environment is best" if several else "How fast the machine is"
     return Answer(
         State.FAILED,
-        f"{head}: {short_reason(reason, _MOST_REASON)}",
-        f"{what}: too few launches have a value.",
+        f"{head}: {clipped(reason, _MOST_REASON)}",
+        "Too few launches have a value.",
         commands.remedy(run, reason),
         (*hint, f"Failed by environment: {names}."),
     )
@@ -151,9 +132,6 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
     """Limits of what a run tells, whatever its answer is, the gravest first, each with the rows
     behind it."""
     run, found, good = analysis.run, analysis.comparisons, analysis.counts["ok"]
-    if differing := _digits_that_differ(analysis):
-        text = f"whether our lattice program is right: {differing}"
-        yield Sentence(text, "#check-su3-rmd", "bad")
     for name, why in found.score.excluded if found.score else _all_failed(run):
         yield Sentence(f"how {name} compares: {why}", "#launches", "bad")
     if found.dependence and found.dependence.found:
@@ -161,14 +139,9 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
             "how sure it is: neighbouring blocks are more alike than chance allows (lag-1"
             f" correlation {found.dependence.correlation:.2f} on average,"
             f" {p_text(found.dependence.p)}); bounds are wider by {found.dependence.wider:.1f} for"
-            " it, intervals of single comparisons too narrow; repeat the run at another time, with"
-            " pauses between the blocks"
+            " it; repeat the run at another time, with pauses between the blocks"
         )
         yield Sentence(text, "#comparison", "bad")
-    beside = neighbours_of(analysis)
-    if beside and beside.mattered:
-        text = f"the speed alone: launches beside others were {beside.percent()}"
-        yield Sentence(text, "#launches", "bad")
     if analysis.flagged(DISTURBED):
         text = "the speed of the machine alone: run it again on idle nodes"
         yield Sentence(text, "#launches", "bad")
@@ -180,17 +153,6 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
         yield Sentence(text, "#launches", "bad")
     elif run.provenance.site.virtual:
         yield Sentence("the speed of a real cluster: this one is virtual", "#provenance", "open")
-
-
-def _digits_that_differ(analysis: Analysis) -> str:
-    """Cases in which our lattice program's digits are not the original's; "" if none."""
-    digits = [
-        differences(ours.texts, original.texts)
-        for ours, original in beside_originals(analysis)
-        if original and ours.case.params.get("precision", "double") == "double"
-    ]
-    cases = f"{sum(map(bool, digits))} of {count_text(len(digits), 'case')}"
-    return f"its digits and the original's differ in {cases}" if any(digits) else ""
 
 
 def _all_failed(run: Run) -> Iterator[tuple[str, str]]:
@@ -208,33 +170,36 @@ def _all_failed(run: Run) -> Iterator[tuple[str, str]]:
 def _found(analysis: Analysis) -> Answer:
     """Measured where nothing is compared, of one environment or too few blocks: costs as they are,
     else the values of each check."""
-    run, found = analysis.run, analysis.comparisons
+    run, found, good = analysis.run, analysis.comparisons, analysis.counts["ok"]
     by_criteria = any(check in _BY_CRITERIA for check in analysis.checks)
     if len(found.estimates) > 1 and not by_criteria:
         return _estimated(run, found.reference, found.estimates)
     measured = {analysis.case(row).environment for row in analysis.rows}
     names = [name for name in run.plan.environments if name in measured]
-    values = [text for check in analysis.checks if (text := _value(analysis, check))]
-    right = f"{all_text(analysis.counts['ok'], 'launch')} right"
-    if bad := sum(analysis.counts[word] for word in BAD):
-        right = f"{analysis.counts['ok']} of {analysis.counts['ok'] + bad} launches right"
-    who = f"{names[0]}: " if len(names) == 1 else ""
-    further = f" and {len(values) - 1} more" if len(values) > 1 else ""
-    what = f"{values[0]}{further}; " if values else ""
     without = [name for name in run.plan.environments if name not in names]
+    values = [text for check in analysis.checks if (text := _value(analysis, check))]
+    bad = sum(analysis.counts[word] for word in BAD)
+    right = f"{good} of {good + bad} launches" if bad else all_text(good, "launch")
     unknown, command = "", commands.NOTHING
-    if without:
+    if run.plan.criteria_of(virtual=bool(run.provenance.site.virtual)):
+        unknown = "whether the machine is accepted: criteria judge that"
+    elif without:
         unknown = f"anything of {listed(without)}: no launch of it has a value"
     elif run.blocks < LEAST_BLOCKS:
         unknown = f"how far launches scatter, from {count_text(run.blocks, 'block')}"
         command = commands.more_blocks(run, LEAST_BLOCKS - run.blocks)
     elif len(names) == 1:
         unknown = "how other libraries would do: one environment was measured"
-    if run.plan.criteria_of(virtual=bool(run.provenance.site.virtual)):
-        unknown = "whether the machine is accepted: criteria judge that"
-    state = State.OPEN if without else State.MEASURED
-    details = (f"{listed(values, 12)}.",) if len(values) > 1 else ()
-    return Answer(state, f"{who}{what}{right}.", unknown, command, details)
+    who = f"{names[0]}: " if len(names) == 1 else ""
+    further = f" and {len(values) - 1} more" if len(values) > 1 else ""
+    what = f"{values[0]}{further}; " if values else ""
+    return Answer(
+        State.OPEN if without else State.MEASURED,
+        f"{who}{what}{right} right.",
+        unknown,
+        command,
+        (f"{listed(values, 12)}.",) if len(values) > 1 else (),
+    )
 
 
 def _estimated(run: Run, reference: str, estimates: dict[str, float]) -> Answer:
@@ -254,15 +219,57 @@ def _estimated(run: Run, reference: str, estimates: dict[str, float]) -> Answer:
 
 def _value(analysis: Analysis, check: str) -> str:
     """A check's deciding metric: its value, or from the least to the greatest."""
-    metrics = analysis.metrics_of(check)
-    deciding = [name for name in metrics if analysis.register.decides(check, name)] or metrics
-    rows = analysis.rows_of(check, *deciding[:1])
-    if not rows:
+    if not (metric := analysis.deciding_metric(check)):
         return ""
+    rows = analysis.rows_of(check, metric)
     medians = [row.summary.median for row in rows]
-    low, high = (about(end, rows[0].unit) for end in (min(medians), max(medians)))
-    title = analysis.register.check_title(check)
-    if low == high:
-        return f"{title} {high}"
-    number, _, unit = low.partition(" ")
-    return f"{title} {number if unit == high.partition(' ')[2] else low} … {high}"
+    ends = dict.fromkeys(about(end, rows[0].unit) for end in (min(medians), max(medians)))
+    return f"{analysis.register.check_title(check)} {' … '.join(ends)}"
+
+
+def remarks(analysis: Analysis) -> Iterator[Sentence]:
+    """Remarks: the run is not finished, the state of a sequential design, what is not known."""
+    if not analysis.complete:
+        done = count_text(len(analysis.run.launches) - analysis.replaced, "launch")
+        text = (
+            f"This run is not finished: {done} recorded, {len(analysis.holes)} still without a"
+            " record. All numbers below are preliminary."
+        )
+        yield Sentence(text, "#launches", "bad")
+    yield from _sequential(analysis.run)
+    for limit in not_known(analysis):
+        yield Sentence(f"Not known: {limit.text}.", limit.href, limit.tone)
+
+
+def _sequential(run: Run) -> Iterator[Sentence]:
+    """State of a sequential design."""
+    if run.plan.sequential is None or len(run.plan.environments) == 1:
+        return
+    if not run.interims:
+        text = f"Not judged yet: blocks are added, {run.plan.blocks} at most, until it is known."
+        yield Sentence(text, "#launches", "open")
+        return
+    last = run.interims[-1]
+    text = f"Blocks are added until it is known: {'; '.join(last.told(run.plan))}."
+    if last.open:
+        text += f" Open: {listed(last.open, _MOST_OPEN)}."
+    yield Sentence(text, "#comparison", "open" if last.open else "plain")
+
+
+def facts(analysis: Analysis) -> Facts:
+    """Facts: where and when it ran, what was planned, what of the campaign, ends of launches."""
+    run, site = analysis.run, analysis.run.provenance.site
+    kind = {True: " (a virtual cluster on one machine)", False: " (a real machine)", None: ""}
+    nodes = f", {count_text(len(run.nodes), 'node')}" if run.nodes else ""
+    network = f", network {site.network.name}" if site.network.name else ""
+    planned = f"{count_text(len(run.plan.cases), 'case')}, {count_text(run.blocks, 'block')}"
+    pairs = [
+        ("run", run.run_id),
+        ("started, UTC", moment_text(run.provenance.started_at, "not recorded")),
+        ("site", f"{run.plan.site}{kind[site.virtual]}{nodes}{network}"),
+        ("planned", f"{planned}, environments {', '.join(run.plan.environments)}"),
+        ("part of the campaign", "; ".join(run.plan.told())),
+        ("launches", analysis.launches_text),
+    ]
+    pairs += carried(run.provenance.devices)
+    return Facts([pair for pair in pairs if pair[1]], codes=frozenset({"run"}))

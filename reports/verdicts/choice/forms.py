@@ -4,8 +4,7 @@ meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Annotated, Any
 
@@ -13,15 +12,18 @@ from msgspec import UNSET, UnsetType, to_builtins
 
 from records.forms import Form, Part, key
 from reports.analysis.cells import Comparison
-from reports.analysis.compare import Comparisons
-from reports.analysis.ranking import Ends, Standing
-from reports.analysis.run import STATUSES, Analysis
-from reports.analysis.score import OverallScore
+from reports.analysis.run import STATUSES, Analysis, Row
+from reports.analysis.score import Ends, OverallScore, Pair, Standing
 from reports.answers import Answer, AnswerPart
-from reports.load.loading import Run
+from reports.notation import units
+from reports.notation.labels import pairs_text
+from reports.notation.units import time_of
+from reports.result import Sample
+from reports.show.rows import name_cell
+from reports.show.tables import Cell
 from reports.statistics.serial import lag_1_limit
 from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.leaders import Leader, leaders
+from reports.verdicts.choice.leader import Leader, leaders
 
 
 class LaunchesPart(Part):
@@ -38,18 +40,54 @@ class LaunchesPart(Part):
     oversubscribed: Annotated[int, key("Ok launches whose busy ranks shared cores.")]
 
 
+def _ratios(ends: Ends) -> str:
+    return units.ratios_between(*ends)
+
+
+def _pair(names: tuple[str, str]) -> Cell:
+    return Cell(" over ".join(names), parts=tuple(map(name_cell, names)))
+
+
+def _p(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def _lag(value: float) -> str:
+    return units.fixed(value, 2)
+
+
 class PairPart(Part):
     """Two ranked environments."""
 
-    environments: Annotated[tuple[str, str], key("The first and the second.")]
-    ratio: Annotated[float, key("Cost of the first over that of the second.")]
+    environments: Annotated[tuple[str, str], key("The first and the second.", "pair", _pair)]
+    ratio: Annotated[
+        float,
+        key(
+            "Cost of the first over that of the second.",
+            *("cost of the first", units.signed_percent),
+            numeric=True,
+        ),
+    ]
     interval: Annotated[Ends, key("Its interval, of this pair alone.")]
     level: Annotated[float, key("Level of the interval.")]
-    bounds: Annotated[Ends | None, key("Joint bounds over all questions; null below six blocks.")]
-    p_family: Annotated[float | None, key("p over all questions.")]
-    lag_1: Annotated[float, key("Correlation of neighbouring blocks.")]
-    separated: Annotated[bool, key("True if the bounds exclude 1.")]
-    carried_by: Annotated[dict[str, float], key("Checks that make over half of the difference.")]
+    bounds: Annotated[
+        Ends | None,
+        key(
+            "Joint bounds over all questions; null below six blocks.",
+            *("bounds that decide", _ratios),
+            numeric=True,
+        ),
+    ]
+    p_family: Annotated[float | None, key("p over all questions.", "p", _p, numeric=True)]
+    lag_1: Annotated[float, key("Correlation of neighbouring blocks.", "lag 1", _lag, numeric=True)]
+    separated: Annotated[
+        bool,
+        key("True if the bounds exclude 1.", "verdict", {True: "separated", False: "open"}.get),
+    ]
+    carried_by: Annotated[
+        dict[str, float],
+        key("Checks that make over half of the difference.", "carried by", ", ".join),
+    ]
 
 
 class ExcludedPart(Part):
@@ -67,36 +105,52 @@ class ScorePart(Part):
     places: Annotated[list[Standing], key("Environments, best first.")]
     pairs: Annotated[list[PairPart], key("Pairs that the places rest on.")]
     excluded: Annotated[list[ExcludedPart], key("Environments without a place.")]
-    sensitivity: Annotated[dict[str, Any], key("Weights that would change the order.")]
 
 
 class CellPart(Part, kw_only=True):
     """An environment against another. `advantage` to `lag_1_limit` are left out below three common
     blocks, what follows below six."""
 
-    scope: Annotated[str, key("Scope of the comparison.")]
-    label: Annotated[str, key("The curve or point in words.")]
+    scope: Annotated[str, key("Scope of the comparison.", "scope")]
+    label: Annotated[str, key("The curve or point in words.", "cell")]
     metric: Annotated[str, key("The deciding metric.")]
     at: Annotated[dict[str, Any], key("The point; empty for a curve or a whole check.")]
-    environment: Annotated[str, key("The environment.")]
-    reference: Annotated[str, key("The environment that it is compared with.")]
+    environment: Annotated[str, key("The environment.", "environment", name_cell)]
+    reference: Annotated[
+        str, key("The environment that it is compared with.", "against", name_cell)
+    ]
     cases: Annotated[tuple[str, str], key("The case of each.")]
-    n: Annotated[int, key("Common blocks.")]
+    n: Annotated[int, key("Common blocks.", "n", numeric=True)]
     points: Annotated[int, key("Points that went in.")]
     verdict: Annotated[str, key("faster, slower, equivalent, not resolved, no verdict, …")]
-    text: Annotated[str, key("The verdict in words.")]
+    text: Annotated[str, key("The verdict in words.", "verdict")]
     failed: Annotated[tuple[int, int], key("Failed launches of each.")]
     launched: Annotated[tuple[int, int], key("Launches of each.")]
-    advantage: Annotated[float | UnsetType, key("Ratio in the good direction; 1.05: 5 %.")] = UNSET
+    advantage: Annotated[
+        float | UnsetType,
+        key(
+            "Ratio in the good direction; 1.05: 5 %.",
+            *("advantage", units.signed_percent),
+            numeric=True,
+        ),
+    ] = UNSET
     interval: Annotated[Ends | UnsetType, key("Interval of the advantage, by itself.")] = UNSET
     level: Annotated[float | UnsetType, key("Level of the interval.")] = UNSET
     p: Annotated[float | UnsetType, key("p of this comparison by itself.")] = UNSET
     p_holm: Annotated[float | UnsetType | None, key("p by Holm over all cells.")] = UNSET
     cells_in_family: Annotated[int | UnsetType, key("Questions judged together.")] = UNSET
-    lag_1: Annotated[float | UnsetType | None, key("Correlation of neighbouring blocks.")] = UNSET
+    lag_1: Annotated[
+        float | UnsetType | None,
+        key("Correlation of neighbouring blocks.", "lag 1", _lag, numeric=True),
+    ] = UNSET
     lag_1_limit: Annotated[float | UnsetType, key("Above this the verdict is too sure.")] = UNSET
-    bounds: Annotated[Ends | UnsetType | None, key("Joint bounds over all questions.")] = UNSET
-    p_family: Annotated[float | UnsetType, key("p over all questions.")] = UNSET
+    bounds: Annotated[
+        Ends | UnsetType | None,
+        key("Joint bounds over all questions.", "bounds that decide", _ratios, numeric=True),
+    ] = UNSET
+    p_family: Annotated[float | UnsetType, key("p over all questions.", "p", _p, numeric=True)] = (
+        UNSET
+    )
     detectable: Annotated[float | UnsetType | None, key("Least ratio at 80 % power.")] = UNSET
 
 
@@ -192,57 +246,50 @@ def report_form(analysis: Analysis, files: Mapping[str, str]) -> ReportForm:
 def verdicts_form(
     analysis: Analysis, answer: Answer, warnings: Sequence[str], summary: Sequence[str]
 ) -> VerdictsForm:
-    """verdicts.json without the comparisons of single points, which end it."""
-    return VerdictsForm(
-        **_of_run(analysis, answer),
-        warnings=[*warnings],
-        summary=[*summary],
-        choice=_choice(analysis.run, analysis.comparisons),
-    )
-
-
-def _choice(run: Run, found: Comparisons) -> ChoicePart:
-    """The environments against each other, without the comparisons at single points: there may be
-    very many, see `cell_part`."""
+    """verdicts.json of a run."""
+    run, found = analysis.run, analysis.comparisons
     title = run.plan.register.check_title
-    return ChoicePart(
+    choice = ChoicePart(
         reference=found.reference,
         score=None if found.score is None else _score(found.score),
         leaders=leaders(found),
         interims=[to_builtins(interim) for interim in run.interims],
         not_ranked=[NotRankedPart(title(c), name) for c, name in sorted(found.unranked)],
-        overall=[cell_part(cell) for cell in found.overall],
-        groups=[cell_part(cell) for cell in found.groups],
-        points=[],
+        overall=[_cell(cell) for cell in found.overall],
+        groups=[_cell(cell) for cell in found.groups],
+        points=[_cell(cell) for cell in found.points],
+    )
+    return VerdictsForm(
+        **_of_run(analysis, answer), warnings=[*warnings], summary=[*summary], choice=choice
     )
 
 
 def _score(score: OverallScore) -> ScorePart:
-    pairs = [
-        PairPart(
-            environments=(pair.first, pair.second),
-            ratio=pair.effect.ratio,
-            interval=(pair.effect.interval.low, pair.effect.interval.high),
-            level=pair.effect.interval.level,
-            bounds=pair.judgement.ends if pair.judgement else None,
-            p_family=pair.judgement.p if pair.judgement else None,
-            lag_1=pair.lag,
-            separated=pair.separated,
-            carried_by=dict(pair.carried),
-        )
-        for pair in score.pairs
-    ]
     return ScorePart(
         reference=score.reference,
         n=score.n,
         places=score.standings,
-        pairs=pairs,
+        pairs=[pair_part(pair) for pair in score.pairs],
         excluded=[ExcludedPart(*names) for names in score.excluded],
-        sensitivity={"lowest": score.lowest, "turns": [asdict(turn) for turn in score.turns]},
     )
 
 
-def cell_part(cell: Comparison) -> CellPart:
+def pair_part(pair: Pair) -> PairPart:
+    """Pair as a part."""
+    return PairPart(
+        environments=(pair.first, pair.second),
+        ratio=pair.effect.ratio,
+        interval=(pair.effect.interval.low, pair.effect.interval.high),
+        level=pair.effect.interval.level,
+        bounds=pair.judgement.ends if pair.judgement else None,
+        p_family=pair.judgement.p if pair.judgement else None,
+        lag_1=pair.lag,
+        separated=pair.separated,
+        carried_by=dict(pair.carried),
+    )
+
+
+def _cell(cell: Comparison) -> CellPart:
     """Comparison as a part; not by `filled`: there may be 100,000 of them."""
     effect, judgement = cell.effect, cell.judgement
     first, second = cell.failures
@@ -270,3 +317,56 @@ def cell_part(cell: Comparison) -> CellPart:
         part.bounds, part.p_family = judgement.ends, judgement.p
         part.detectable = judgement.detectable if judgement.detectable < inf else None
     return part
+
+
+def run_samples(analysis: Analysis, *, every: bool = False) -> Iterator[Sample]:
+    """Gauges of a run; `every`: all metrics, not the deciding one of each check alone."""
+    run, whose = analysis.run, _whose(analysis.run.plan)
+    text = "The run that the other run gauges are of."
+    yield Sample("run_info", text, 1, {**whose, "run": run.run_id})
+    if begun := run.provenance.started_at:
+        began = time_of(begun).timestamp()
+        yield Sample("run_started_timestamp", "When the run began.", began, whose, "s")
+    text = "1 where every planned launch has its record."
+    yield Sample("run_complete", text, float(analysis.complete), whose)
+    for status in STATUSES:
+        labels = {**whose, "status": status}
+        yield Sample("run_launches", "Launches by how they ended.", analysis.counts[status], labels)
+    for row in _rows(analysis, every=every):
+        labels, summary, unit = {**whose, **_labels(analysis, row)}, row.summary, row.unit
+        yield Sample("run_median", "Median over launches.", summary.median, labels, unit)
+        yield Sample("run_values", "Launches behind a median.", summary.n, labels)
+        if interval := summary.median_interval:
+            text = "end of the 95 % interval of the median."
+            yield Sample("run_median_low", f"Lower {text}", interval.low, labels, unit)
+            yield Sample("run_median_high", f"Upper {text}", interval.high, labels, unit)
+
+
+def _rows(analysis: Analysis, *, every: bool) -> Iterator[Row]:
+    """The rows of the metric that decides each check, or all."""
+    for row in analysis.rows:
+        if every or analysis.register.decides(analysis.case(row).check, row.series.metric):
+            yield row
+
+
+def _labels(analysis: Analysis, row: Row) -> dict[str, str]:
+    case = analysis.case(row)
+    return {
+        "check": case.check,
+        "environment": case.environment,
+        "case": case.id,
+        "metric": row.series.metric,
+        "point": pairs_text(row.series.at),
+    }
+
+
+def _whose(of: Any) -> dict[str, str]:
+    """Site and campaign of a plan, a night, or a night that could not run."""
+    return {"site": of.site, "campaign": of.campaign}
+
+
+def count_samples(site: str, campaign: str, nights: int, missed: int) -> Iterator[Sample]:
+    """Gauges of a campaign that may have had no night yet."""
+    whose = {"site": site, "campaign": campaign}
+    yield Sample("nights", "Nights in the history.", nights, whose)
+    yield Sample("nights_missed", "Nights that could not run.", missed, whose)

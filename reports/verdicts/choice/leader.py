@@ -3,23 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import log
+from typing import Annotated
 
+from msgspec.structs import replace
+
+from records.forms import Part, key
 from records.metric import Register
 from records.run.interims import in_turn
 from records.run.plan import Plan
 from records.text.reasons import grouped
 from reports import commands
-from reports.analysis.cells import LEAST_DIFFERENCE
+from reports.analysis.cells import LEAST_DIFFERENCE, Comparison
 from reports.analysis.compare import Comparisons
-from reports.analysis.ranking import Pair, Standing
-from reports.analysis.score import OverallScore
+from reports.analysis.score import Ends, OverallScore, Pair, Standing
 from reports.answers import Answer, State, listed
 from reports.load.loading import Run
 from reports.notation import units
+from reports.show.rows import name_cell
+from reports.show.tables import Cell, Table, table_of
 from reports.statistics.max_t import LEAST_BLOCKS, detectable
 from reports.statistics.spending import Stages, spent
 
@@ -40,8 +45,7 @@ def choice(run: Run, found: Comparisons) -> Answer | None:
         return None
     leaders = [item for item in score.standings if item.best == 1]
     several = len(leaders) > 1
-    answer = _several_lead(run, found, score, leaders) if several else _one_leads(score)
-    return replace(answer, details=_sensitivity(score, run.plan.register))
+    return _several_lead(run, found, score, leaders) if several else _one_leads(score)
 
 
 def _several_lead(
@@ -177,24 +181,115 @@ def blocks_needed(
     return None
 
 
-def _sensitivity(score: OverallScore, register: Register) -> tuple[str, ...]:
-    """Weights that would turn the answer: of each environment the nearest that puts it first;
-    nothing where one check is weighed, or blocks decide nothing."""
-    if len(score.shares) < 2 or score.n < LEAST_BLOCKS:
-        return ()
-    conditions: dict[str, str] = {}
-    for turn in sorted(score.turns, key=lambda turn: abs(turn.share - turn.declared)):
-        text = (
-            f"if {register.check_title(turn.check)} weighed {'more' if turn.above else 'less'} than"
-            f" {units.weight_text(turn.share)} of all (it has {units.weight_text(turn.declared)})"
-        )
-        conditions.setdefault(turn.leader, text)
-    if not conditions:
-        by = "declared" if score.declared else "equal"
-        return (
-            f"No weight of one check beside the {by} ones of the others is known to turn this"
-            " answer.",
-        )
-    first, *others = conditions.items()
-    more = "".join(f", {name} {text}" for name, text in others)
-    return (f"By estimate {first[0]} would be the best choice {first[1]}{more}.",)
+def _ratios(ends: Ends) -> str:
+    return units.ratios_between(*ends)
+
+
+def _verdict(word: str) -> Cell:
+    return Cell(word, tone="good" if word in ("faster", "slower") else "open")
+
+
+class Leader(Part):
+    """The best environment of a check, and its advantage over the next one."""
+
+    scope: Annotated[str, key("The check, and the placement where there are several.", "best in")]
+    metric: Annotated[str, key("The deciding metric.")]
+    best: Annotated[str, key("The environment with the best estimate.", "environment", name_cell)]
+    runner_up: Annotated[str, key("The next one.", "ahead of", name_cell)]
+    n: Annotated[int, key("Common blocks.")]
+    advantage: Annotated[
+        float,
+        key(
+            "Best over runner-up in the good direction; 1.05: 5 %.",
+            *("by", units.signed_percent),
+            numeric=True,
+        ),
+    ]
+    bounds: Annotated[
+        Ends | None,
+        key(
+            "Joint bounds over all questions; null below six blocks.",
+            *("bounds that decide", _ratios),
+            numeric=True,
+        ),
+    ]
+    verdict: Annotated[
+        str, key("faster, equivalent, not slower, not resolved, …", "verdict", _verdict)
+    ]
+    check: Annotated[str, key("The check.")]
+    interval: Annotated[
+        Ends, key("Interval of the advantage, by itself.", "this pair alone", _ratios, numeric=True)
+    ]
+    level: Annotated[float, key("Level of the interval.")]
+    unranked: Annotated[tuple[str, ...], key("Environments left out for wrong answers.")]
+    failing: Annotated[tuple[str, ...], key("Environments that cannot lead: they fail more often.")]
+
+
+def leaders(comparisons: Comparisons) -> list[Leader]:
+    """For each scope the best environment by its estimate; environments with wrong records out."""
+    scopes: dict[tuple[str, str], list[Comparison]] = {}
+    for cell in comparisons.overall:
+        scopes.setdefault((cell.scope, cell.metric), []).append(cell)
+    ranked = (_leader(cells, comparisons.unranked) for cells in scopes.values())
+    return [leader for leader in ranked if leader is not None]
+
+
+def _leader(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> Leader | None:
+    """The environment that most often has the better estimate, and the runner-up, in one scope.
+
+    Ties go to the greater sum of ln of the advantages. None without two comparable environments.
+    """
+    unranked = {name for check, name in wrong if check == cells[0].check}
+    # They fail beyond doubt more often than another: they lead nothing.
+    seen = [turned for cell in cells for turned in (cell, cell.seen_from(cell.reference))]
+    failing = {of.environment for of in seen if of.failures[0].unreliable_beside(of.failures[1])}
+    scores: defaultdict[str, float] = defaultdict(float)
+    wins: Counter[str] = Counter()
+    against: dict[tuple[str, str], Comparison] = {}
+    for cell in cells:
+        mine, theirs = cell.environment, cell.reference
+        if cell.effect and not {mine, theirs} & (unranked | failing):
+            scores[mine] += log(cell.effect.ratio)
+            scores[theirs] -= log(cell.effect.ratio)
+            wins[mine if cell.effect.ratio > 1 else theirs] += 1
+            against[mine, theirs], against[theirs, mine] = cell, cell.seen_from(theirs)
+    ordered = sorted(scores, key=lambda name: (-wins[name], -scores[name]))
+    found = against.get((ordered[0], ordered[1])) if ordered else None
+    if found is None or found.effect is None:
+        return None
+    interval = found.effect.interval
+    return Leader(
+        scope=found.scope,
+        metric=found.metric,
+        best=found.environment,
+        runner_up=found.reference,
+        n=found.n,
+        advantage=found.effect.ratio,
+        bounds=found.judgement.ends if found.judgement else None,
+        verdict=found.word,
+        check=found.check,
+        interval=(interval.low, interval.high),
+        level=interval.level,
+        unranked=tuple(sorted(unranked)),
+        failing=tuple(sorted(failing)),
+    )
+
+
+def leaders_table(
+    rows: Sequence[Leader], metric_title: Callable[[str], str], anchor: str = "leaders"
+) -> Table | None:
+    """Leaders with the bounds that decide; of too few blocks for any the intervals of each pair
+    alone. Of several figures of a check each is named."""
+    figures = Counter(row.scope for row in rows)
+    named = [
+        replace(row, scope=f"{row.scope}, {metric_title(row.metric)}")
+        if figures[row.scope] > 1
+        else row
+        for row in rows
+    ]
+    ends = "bounds" if any(row.bounds for row in rows) else "interval"
+    left_out = {f"{name} (wrong answers)" for row in rows for name in row.unranked}
+    left_out |= {f"{name} (failed launches)" for row in rows for name in row.failing}
+    note = f"Cannot lead: {', '.join(sorted(left_out))}." if left_out else ""
+    names = "scope", "best", "runner_up", "advantage", ends, "verdict"
+    return table_of(named, *names, anchor=anchor, title="Who leads", note=note)

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from records.metric import Register
-from reports.analysis.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, ComparisonJudgement
+from reports.analysis.cells import LEAST_DIFFERENCE, Comparison
 from reports.analysis.compare import Comparisons
 from reports.analysis.score import OverallScore
-from reports.notation.labels import shortened
 from reports.notation.palette import INK, Look
 from reports.notation.units import level_text, significant
-from reports.show.lines import MOST_PANELS
 from reports.show.panel import (
     Axis,
     Heat,
@@ -25,14 +21,10 @@ from reports.show.panel import (
     Rule,
     Scale,
     Series,
-    above_axis,
     heat_panel,
-    rows_above,
     rows_axis,
 )
-from reports.statistics.signed_rank import PairedEffect
 
-MOST_FOREST_ROWS = 14
 MOST_SCORED = 12
 _FACTORS = Scale(
     "times the best",
@@ -43,10 +35,8 @@ _FACTORS = Scale(
 )
 
 
-#: How far bounds are drawn beyond the estimates and single intervals, in ranges of these.
-_BEYOND = 1.5
-#: Width of the bounds that decide, and of the intervals that do not.
-BOUNDS_WIDTH, _THIN = 2.8, 0.8
+#: Width of the bounds that decide.
+BOUNDS_WIDTH = 2.8
 #: Footer of a panel with these numbers of launches a point.
 Footer = Callable[[Sequence[int]], str]
 
@@ -55,80 +45,35 @@ def score_picture(score: OverallScore, looks: Mapping[str, Look], footer: Footer
     """Overall cost over that of the first place, with the bounds that decide the places."""
     shown, first = score.standings[:MOST_SCORED], score.standings[0].environment
     title = f"Overall cost, {first} = 1"
-    bars, alt = [], []
+    marks: list[Mark] = [Rule(1 / LEAST_DIFFERENCE, "x", to=LEAST_DIFFERENCE), Rule(1, "x")]
+    alt, levels = [], set()
     for row, item in enumerate(shown):
-        pair = score.pair(item.environment, first) if item.environment != first else None
-        effect, judged = (pair.effect, pair.judgement) if pair else (None, None)
-        bars.append(_Ratio(row, looks[item.environment], effect, judged))
-        bounds = f" ({judged.told(3)})" if judged else ""
-        ratio = significant(bars[-1].ratio)
-        alt.append(f"{item.environment}: place {item.places}, {ratio}{bounds}")
-    low, high = _ends(bars)
-    marks = [mark for bar in bars for mark in bar.marks()]
+        look, ratio, told = looks[item.environment], 1.0, ""
+        if item.environment != first:
+            pair = score.pair(item.environment, first)
+            ratio, alone = pair.effect.ratio, pair.effect.interval
+            levels.add(alone.level)
+            if pair.judgement and pair.judgement.ends:
+                thick = Look(look.colour, "", ())
+                ends = [*pair.judgement.ends]
+                marks.append(Series(ends, [row] * 2, thick, width=BOUNDS_WIDTH, alpha=0.55))
+                told = f" ({pair.judgement.told(3)})"
+            thin = Look(INK, "|", ())
+            marks.append(Series([alone.low, alone.high], [row] * 2, thin, width=0.8, size=6))
+        marks.append(Series([ratio], [row], look, size=6))
+        alt.append(f"{item.environment}: place {item.places}, {significant(ratio)}{told}")
+    lines = f"\nthick: the bounds that decide\nthin: {level_text(min(levels))} of a pair alone"
     panel = Panel(
         title,
-        [Rule(1 / LEAST_DIFFERENCE, "x", to=LEAST_DIFFERENCE), Rule(1, "x"), *marks],
+        marks,
         f"{title}. {'; '.join(alt)}",
-        Axis(f"smaller is better · grey: ±3 %\n{_legend(bars)}", low=low, high=high),
+        Axis(f"smaller is better · grey: ±3 %{lines if levels else ''}"),
         rows_axis([f"{item.environment} ({item.places})" for item in shown]),
         footer([score.n]),
         1.25 + 0.38 * len(shown),
     )
     caption = "Σ w·T over that of the reference; bars: intervals; in brackets: places."
     return Picture("picture-score", "Overall cost of each environment", caption, [panel], [])
-
-
-@dataclass(frozen=True)
-class _Ratio:
-    """A ratio at a height: a marker, its bounds that decide, and its interval by itself."""
-
-    height: float
-    look: Look
-    effect: PairedEffect | None
-    judgement: ComparisonJudgement | None
-
-    @property
-    def ratio(self) -> float:
-        return self.effect.ratio if self.effect else 1.0
-
-    @property
-    def alone(self) -> tuple[float, ...]:
-        return (self.effect.interval.low, self.effect.interval.high) if self.effect else ()
-
-    @property
-    def ends(self) -> tuple[float, ...]:
-        return tuple(self.judgement.ends or ()) if self.judgement else ()
-
-    def marks(self, of: Callable[[float], float] = float) -> Iterator[Mark]:
-        """Bounds thick, single intervals thin with ends."""
-        at = [self.height] * 2
-        if self.ends:
-            thick = Look(self.look.colour, "", ())
-            yield Series([*map(of, self.ends)], at, thick, width=BOUNDS_WIDTH, alpha=0.55)
-        if self.alone:
-            yield Series([*map(of, self.alone)], at, Look(INK, "|", ()), width=_THIN, size=6)
-        yield Series([of(self.ratio)], at[:1], self.look, size=6)
-
-
-def _ends(bars: Sequence[_Ratio], of: Callable[[float], float] = float) -> tuple[float, float]:
-    """The ends of an axis of ratios; bounds far beyond the single intervals leave the panel."""
-    inner = [of(end) for bar in bars for end in (*bar.alone, bar.ratio)] + [of(1.0)]
-    outer = [of(end) for bar in bars for end in bar.ends] + inner
-    room = _BEYOND * (max(inner) - min(inner))
-    low, high = max(min(outer), min(inner) - room), min(max(outer), max(inner) + room)
-    pad = 0.05 * (high - low) or abs(of(1.1) - of(1.0))
-    return low - pad, high + pad
-
-
-def _legend(bars: Sequence[_Ratio]) -> str:
-    """Meaning of thick and thin lines."""
-    levels = sorted({bar.effect.interval.level for bar in bars if bar.effect})
-    if not levels:
-        return ""
-    alone = f"{'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])} of this pair alone"
-    if not any(bar.ends for bar in bars):
-        return f"thin: {alone}; nothing is decided"
-    return f"thick: the bounds that decide\nthin: {alone}"
 
 
 def factors_picture(found: Comparisons, names: Sequence[str], footer: Footer) -> Picture | None:
@@ -198,68 +143,3 @@ def _over_best(costs: dict[str, float], apart: Sequence[tuple[str, str]]) -> _Co
     best = min(costs, key=costs.__getitem__)
     known = {best, *(name for pair in apart if best in pair for name in pair)}
     return {name: (cost / costs[best], name in known) for name, cost in costs.items()}
-
-
-def forest(
-    found: Comparisons, looks: Mapping[str, Look], register: Register, footer: Footer
-) -> Picture | None:
-    """Advantage of each environment over the reference, with bounds; a panel a scope."""
-    scopes = _by_scope(
-        cell
-        for cell in (*found.overall, *found.groups)
-        if cell.reference == found.reference and cell.effect
-    )
-    if not scopes:
-        return None
-    shown = list(scopes.items())[:MOST_PANELS]
-    names = {cell.environment for _, cells in shown for cell in cells}
-    rows = max(len({cell.label for cell in cells}) for cells in scopes.values())
-    cut = f" At most {MOST_PANELS} panels of {MOST_FOREST_ROWS} rows are drawn."
-    return Picture(
-        "picture-effects",
-        f"Advantage over {found.reference}",
-        "Right of the line is better than the reference. Thick bars: the bounds that decide; where"
-        " they reach the frame they go on. Thin: the exact signed-rank interval of this pair alone,"
-        f" which decides nothing. Grey: ±3 %. {ESTIMANDS}"
-        + (cut if rows > MOST_FOREST_ROWS or len(scopes) > MOST_PANELS else ""),
-        [_forest_panel(scope, cells, looks, register, footer) for scope, cells in shown],
-        [name for name in looks if name in names],
-    )
-
-
-def _forest_panel(
-    scope: str,
-    cells: Sequence[Comparison],
-    looks: Mapping[str, Look],
-    register: Register,
-    footer: Footer,
-) -> Panel:
-    labels = list(dict.fromkeys(cell.label for cell in cells))[:MOST_FOREST_ROWS]
-    shown = [cell for cell in cells if cell.label in labels]
-    names = list(dict.fromkeys(cell.environment for cell in shown))
-    bars = []
-    for cell in shown:
-        step = (names.index(cell.environment) + 1.6) / (len(names) + 1.6)
-        height, look = labels.index(cell.label) + step, looks[cell.environment]
-        bars.append(_Ratio(height, look, cell.effect, cell.judgement))
-    low, high = _ends(bars, _gain)
-    alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
-    return Panel(
-        scope,
-        [
-            Rule(-3, "x", to=3),
-            Rule(0, "x"),
-            *(mark for bar in bars for mark in bar.marks(_gain)),
-            *rows_above([shortened(label, 52) for label in labels], bold="all points"),
-        ],
-        f"{scope}: advantage over {shown[0].reference}. {alt}",
-        Axis(f"advantage in {register.metric_title(shown[0].metric)}, %", low=low, high=high),
-        above_axis(len(labels)),
-        footer([shown[0].n]),
-        0.95 + (0.24 + 0.15 * len(names)) * len(labels),
-    )
-
-
-def _gain(ratio: float) -> float:
-    """An advantage in per cent."""
-    return 100 * (ratio - 1)

@@ -28,20 +28,16 @@ from reports.result import (
     Test,
     answered,
 )
-from reports.show.headline import headline_table, invalid_table
 from reports.show.lines import counted_footer
 from reports.show.panel import Picture
-from reports.show.provenance import provenance_rows
-from reports.show.raw_links import RawLinks
-from reports.show.rows import measured_in
-from reports.show.tables import Table
+from reports.show.rows import measured_in, provenance_rows
+from reports.show.section import headline_table
+from reports.show.tables import RawLinks, Table
 from reports.statistics.signed_rank import LEAST_N
-from reports.verdicts.choice import launches as listings
 from reports.verdicts.choice import pictures, tables
-from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.forms import VerdictsForm, verdicts_form
-from reports.verdicts.choice.leaders import leaders, leaders_table
-from reports.verdicts.choice.sentences import facts, launches_text, remarks
+from reports.verdicts.choice.answer import answer_of, facts, remarks
+from reports.verdicts.choice.forms import ChoicePart, VerdictsForm, verdicts_form
+from reports.verdicts.choice.leader import leaders, leaders_table
 from reports.verdicts.mix import mix_of
 
 #: Panels of a check's first picture that are in sight; rows of the table of pairs that is.
@@ -58,27 +54,18 @@ _COMPARED = (
     "Paired by block. Advantage: exp of the Hodges–Lehmann estimate of ln(A/B), in the good"
     " direction (+5 % = 5 % better). The bounds of all comparisons of this run, and of its scores,"
     " are of the geometric mean of A/B, hold together at 95 % and give the word: “faster” where"
-    " they are beyond 3 %, “equivalent” inside 1/1.03–1.03, “not slower” above 1/1.03. The interval"
-    " of a pair alone, by inverting the exact signed-rank test, decides nothing. Lag 1: correlation"
-    " of neighbouring blocks, marked where it is above what chance allows."
-)
-_INVALID = (
-    "These launches answer before the message has arrived, so that two crossing messages are timed."
-    " They show how much a faulty ping-pong overstates; none of these values enters a statistic or"
-    " a comparison."
+    " they are beyond 3 %, “equivalent” inside 1/1.03–1.03, “not slower” above 1/1.03. Lag 1:"
+    " correlation of neighbouring blocks."
 )
 _METHOD = (
     "The unit of replication is one launch; n counts launches. A launch's value is the median of"
-    " its samples unless the metric says otherwise.",
-    "s: standard deviation, ddof 1. Interval of the mean: mean ± t·s/√n at 95 %; it holds its level"
-    " for near normal launches (CV below 25 %, no rare disturbances). Where launches are skewed or"
-    " disturbed, read the median: its interval, by interpolated order statistics from n = 5 on"
-    " (93.75 % there), holds for any distribution.",
-    "The mean of rates over launches is their arithmetic mean everywhere; total work over total"
-    " time, which the ranking goes by, is their harmonic mean, less by about CV² of it.",
-    "Outliers (|modified z| over 3.5, from n = 7 on) are marked and never removed.",
-    "Overall comparisons give each point the same weight, by the mean of its logarithms; placements"
-    " are never mixed.",
+    " its samples unless the metric says otherwise. Outliers (|modified z| over 3.5) are marked and"
+    " never removed.",
+    "s: standard deviation, ddof 1. Interval of the mean: mean ± t·s/√n at 95 %, for near normal"
+    " launches (CV below 25 %, no rare disturbances); else read the median: its interval, by"
+    " interpolated order statistics from n = 5 on, holds for any distribution.",
+    "The mean of rates over launches is their arithmetic mean; total work over total time, which"
+    " the ranking goes by, is their harmonic mean, less by about CV² of it.",
     "Units: SI in all files. On this page lengths are in KiB and MiB, powers of two; rates in MB/s"
     " of 10⁶ bytes. One-way time: half the time of a message and its reply.",
 )
@@ -100,17 +87,18 @@ def choice_result(
         f"{count} {status}" for status in STATUSES if (count := analysis.counts[status])
     )
     summary = [answer.sentence, *answer.details, *(note.text for note in notes)]
+    data = verdicts_form(analysis, answer, warnings, summary)
     first: list[Block] = [*_overview(analysis), *notes, facts(analysis)]
     on_terminal = [_score_table(analysis, run.provenance.devices), _leaders_table(analysis)]
     return Result(
         kicker=f"{run.plan.campaign} on {run.plan.site}, run {run.run_id}: {counts or 'no record'}",
         title=run.plan.question or run.plan.campaign,
-        data=verdicts_form(analysis, answer, warnings, summary),
+        data=data,
         answer=answer,
         warnings=warnings,
         first=Section("first", "", lambda: first),
         sections=[
-            *_sections(analysis, parts, links, further),
+            *_sections(analysis, data.choice, parts, links, further),
             *(
                 Section(table.anchor, "", partial(tuple[Block, ...], [table]), shown_on=ON_TERMINAL)
                 for table in on_terminal
@@ -126,8 +114,8 @@ def choice_result(
 
 def run_pictures(analysis: Analysis, parts: Sequence[CheckPart]) -> list[Picture]:
     """All pictures of a run, whole."""
-    first, effects = _overview(analysis), _forest(analysis)
-    found = [*answered(answer_of(analysis), first), *first, *([effects] if effects else [])]
+    first = _overview(analysis)
+    found = [*answered(answer_of(analysis), first), *first]
     return [*found, *(picture for part in parts for picture in part.pictures)]
 
 
@@ -137,11 +125,6 @@ def _overview(analysis: Analysis) -> list[Picture]:
     costs = [pictures.score_picture(found.score, analysis.looks, footer)] if found.score else []
     factors = pictures.factors_picture(found, [*analysis.looks], footer)
     return [*costs, *([factors] if factors else [])]
-
-
-def _forest(analysis: Analysis) -> Picture | None:
-    footer = partial(counted_footer, analysis)
-    return pictures.forest(analysis.comparisons, analysis.looks, analysis.register, footer)
 
 
 def _score_table(analysis: Analysis, devices: Mapping[str, str] = {}) -> Table | None:
@@ -159,6 +142,7 @@ def _leaders_table(analysis: Analysis, check: str = "") -> Table | None:
 
 def _sections(
     analysis: Analysis,
+    choice: ChoicePart,
     parts: Sequence[CheckPart],
     links: RawLinks,
     further: Sequence[Section],
@@ -170,7 +154,7 @@ def _sections(
     for part in parts:
         yield Section(f"check-{part.anchor}", part.title, partial(_check, analysis, part))
     note = (
-        f"{launches_text(analysis)}. One launch of each case a block; for statistics the latest"
+        f"{analysis.launches_text}. One launch of each case a block; for statistics the latest"
         " attempt counts, and only ok launches enter."
     )
     yield Section("launches", "Launches", lambda: _launches(analysis, links), note=note)
@@ -182,9 +166,7 @@ def _sections(
         yield Section(f"table-of-{part.anchor}", f"More of {part.title}", of, shown_on=IN_TEXT)
     on_page = partial(Section, shown_on=ON_PAGE)
     title = "Environments compared"
-    yield on_page("comparison", title, lambda: _compared(analysis), short="Compared")
-    title = "Invalid on purpose: reply before wait"
-    yield on_page("invalid", title, lambda: _invalid(analysis, links), short="Invalid on purpose")
+    yield on_page("comparison", title, lambda: _compared(analysis, choice), short="Compared")
     title = "Provenance and evidence"
     yield on_page(
         "provenance", title, lambda: _provenance(analysis, links), short="Provenance, evidence"
@@ -194,35 +176,27 @@ def _sections(
     yield on_page("method", "How the numbers came about", lambda: method, short="Method")
 
 
-def _movable(
-    anchor: str, title: str, page: str, blocks: Sequence[Block | None], note: str = ""
+def _rest(
+    anchor: str, title: str, blocks: Sequence[Block | None], note: str = ""
 ) -> Section | None:
-    """A folded section that may move to another page; None where there is nothing in it."""
+    """Section that is folded on a page; None where there is nothing in it."""
     there = [block for block in blocks if block is not None]
     if not there:
         return None
-    return Section(
-        anchor, title, lambda: there, note=note, folded=True, page=page, shown_on=ON_PAGE
-    )
+    return Section(anchor, title, lambda: there, note=note, folded=True, shown_on=ON_PAGE)
 
 
 def _choice(analysis: Analysis) -> Iterator[Block | None]:
     """Places with costs, who leads each check, and how they came about."""
-    run, found, register = analysis.run, analysis.comparisons, analysis.register
-    pairs = tables.pairs_table(found.score.pairs if found.score else (), register)
+    found, register = analysis.comparisons, analysis.register
+    pairs = tables.pairs_table(found.score.pairs if found.score else ())
     few = pairs is not None and len(pairs.rows) <= MOST_PAIRS
     if found.score:
         yield _score_table(analysis)
         yield Sentence(tables.score_note(found.score, register))
     yield _leaders_table(analysis)
     yield pairs if few else None
-    rest = [
-        _forest(analysis),
-        tables.interims_table(run.plan, run.interims),
-        tables.crossover_table(found.finest),
-        None if few else pairs,
-    ]
-    yield _movable("choice-more", "How the places came about", "choice", rest)
+    yield _rest("choice-more", "How the places came about", [None if few else pairs])
 
 
 def _mix(run: Run) -> Iterator[Block | None]:
@@ -243,20 +217,13 @@ def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:
     yield _leaders_table(analysis, part.check) or _not_compared(analysis, part.check)
     left: list[Picture] = []
     for picture in part.pictures[:1]:
-        shown = replace(picture, panels=picture.panels[:MOST_SHOWN])
-        yield Section(
-            f"first-{part.anchor}",
-            part.title,
-            partial(tuple[Block, ...], [shown]),
-            page=part.anchor,
-            shown_on=ON_PAGE,
-        )
+        yield replace(picture, panels=picture.panels[:MOST_SHOWN])
         if panels := picture.panels[MOST_SHOWN:]:
             left = [replace(picture, anchor=f"{picture.anchor}-more", panels=panels)]
     yield headline_table(analysis, part.check) or _without_figures(analysis.run, part.check)
     rest: list[Block] = [*left, *part.pictures[1:], *part.tables]
     title = f"All of {part.title}"
-    yield _movable(f"all-{part.anchor}", title, part.anchor, rest, note=part.constant)
+    yield _rest(f"all-{part.anchor}", title, rest, note=part.constant)
 
 
 def _not_compared(analysis: Analysis, check: str) -> Sentence | None:
@@ -286,16 +253,13 @@ def _without_figures(run: Run, check: str) -> Sentence:
 
 def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     """Launches by how they ended, and each that is not ok."""
-    yield listings.reasons_table(analysis, links)
-    rest = [listings.bad_launches_table(analysis, links), listings.holes_table(analysis)]
-    title = "Every launch that is not ok"
-    yield _movable("launches-more", title, "launches", rest)
+    yield tables.reasons_table(analysis, links)
 
 
-def _compared(analysis: Analysis) -> Iterator[Block | None]:
+def _compared(analysis: Analysis, choice: ChoicePart) -> Iterator[Block | None]:
     """The environments against each other."""
     found = analysis.comparisons
-    made = tables.comparison_tables(found, analysis.register)
+    made = tables.comparison_tables(choice, every_pair=found.every_pair)
     if not made:
         yield Sentence("Nothing to compare yet: two environments need three common blocks.")
         return
@@ -303,20 +267,12 @@ def _compared(analysis: Analysis) -> Iterator[Block | None]:
     if found.unusable:
         pairs = count_text(found.unusable, "pair")
         yield Sentence(f"{pairs} of values left out: one of the two is zero, which has no ratio.")
-    yield _movable("comparisons", "Every comparison with its interval", "comparisons", made)
-
-
-def _invalid(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
-    """Values of a fault injected on purpose."""
-    if table := invalid_table(analysis):
-        yield from (Sentence(_INVALID), table)
-        on_purpose = listings.bad_launches_table(analysis, links, on_purpose=True)
-        yield _movable("invalid-more", "Launches with that fault", "invalid", [on_purpose])
+    yield _rest("comparisons", "Every comparison with its interval", made)
 
 
 def _provenance(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     """Machine, software and harness of the run, and the evidence of each launch."""
-    run, evidence = analysis.run, listings.evidence(analysis, links)
+    run, evidence = analysis.run, tables.evidence(analysis, links)
     text = (
         "Software, hardware and settings of the run; each case with all its launches, their raw"
         " output below the run directory and its SHA-256."
@@ -328,8 +284,8 @@ def _provenance(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
     added = run.plan.sequential.extensions if run.plan.sequential else []
     stages = [(item.extended_at, f"{item.told()}, by Assay {item.version}") for item in added]
     groups = [group for group in (*groups, Facts(stages, "extensions")) if group.pairs]
-    yield _movable("provenance-more", "Provenance", "provenance", groups)
-    yield _movable("evidence-more", "Evidence: every launch", "evidence", evidence)
+    yield _rest("provenance-more", "Provenance", groups)
+    yield _rest("evidence-more", "Evidence: every launch", evidence)
 
 
 def _tests(analysis: Analysis) -> Iterator[Test]:

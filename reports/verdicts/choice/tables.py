@@ -3,41 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from records.flags import INVALID_ON_PURPOSE
 from records.metric import Register
-from records.run.interims import Interim
-from records.run.plan import Plan
-from reports.analysis.cells import ESTIMANDS, Comparison, ComparisonJudgement
-from reports.analysis.compare import Comparisons
-from reports.analysis.ranking import Pair, Standing
-from reports.analysis.score import OverallScore
+from records.run.plan import PlannedCase
+from records.run.record import checksum_of, raw_paths
+from reports.analysis.cells import ESTIMANDS
+from reports.analysis.run import Analysis
+from reports.analysis.score import OverallScore, Pair, Standing
+from reports.load.launches import Launch, Mask
+from reports.load.loading import Run
 from reports.notation import units
-from reports.notation.values import between
+from reports.notation.units import between, count_text, fixed, moment_text
+from reports.result import Badge, Section, Sentence
 from reports.show.rows import name_cell
-from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot, slug, table_of
-from reports.statistics.max_t import LEAST_BLOCKS
-from reports.statistics.serial import lag_1_limit
-from reports.statistics.signed_rank import PairedEffect
+from reports.show.tables import Cell, Heading, RawLinks, Table, numeric, pivot, slug, table_of
+from reports.verdicts.choice.forms import ChoicePart, pair_part
 from reports.verdicts.choice.leader import carried_by
-from reports.verdicts.choice.leaders import crossovers
-
-_EFFECT: list[Heading] = numeric(
-    *("advantage", "bounds that decide", "p", "this pair alone", "level", "lag 1")
-)
-#: Open questions of one judgement that the table names.
-MOST_OPEN = 6
-_ENDED = {
-    "answered": "all known",
-    "blocks": "no block is left",
-    "forecast": "the last block would not tell",
-    "node_hours": "limits.node_hours is used up",
-}
-_INTERIMS = (
-    "A question is a pair of environments that may still be the best in something. It is closed by"
-    " faster, equivalent, or bounds no wider than the zone of equivalence. Only launches that bear"
-    " on an open question are made. The bounds of all judgements hold together at 95 %."
-)
 
 
 def score_table(
@@ -85,27 +70,6 @@ def _remark(item: Standing, reference: str) -> Cell:
     return Cell("; ".join(filter(None, texts)), tone="bad" if item.failed else "")
 
 
-def interims_table(plan: Plan, interims: Sequence[Interim]) -> Table | None:
-    """The judgements of a sequential design: what was open, and what went on for it."""
-
-    def cells(item: Interim) -> list[str | Cell]:
-        return [
-            str(item.block),
-            str(len(item.open)),
-            "; ".join(item.open[:MOST_OPEN]) + "; …" * (len(item.open) > MOST_OPEN) or "–",
-            _ENDED[item.ended] if item.ended else item.going_told(plan),
-        ]
-
-    headings: list[Heading] = numeric("after block", "open")
-    return pivot(
-        interims,
-        [([*headings, "open questions", "goes on with"], cells)],
-        anchor="table-interims",
-        title="Judged until it is known",
-        note=_INTERIMS,
-    )
-
-
 def score_note(score: OverallScore, register: Register) -> str:
     """Formula, weights and what places rest on, in words."""
     total = sum(share.weight for share in score.shares)
@@ -116,7 +80,7 @@ def score_note(score: OverallScore, register: Register) -> str:
         for share in score.shares
     )
     origin = "declared by the campaign" if score.declared else "equal, none are declared"
-    text = (
+    return (
         f"Cost = Σ w·T / Σ w·T_ref, smaller is better, as a ratio to {score.reference} paired by"
         f" block; each point of a check has the same share of {score.reference}'s time. Weights"
         f" ({origin}): {shares}. A place is narrowed only where two environments are separated:"
@@ -125,8 +89,6 @@ def score_note(score: OverallScore, register: Register) -> str:
         " launches rank last; who is proven to fail more often than another, and in more than 1 %,"
         " ranks behind."
     )
-    p = score.friedman_p
-    return text if p is None else f"{text} Friedman test over all: {units.p_text(p)}."
 
 
 def _judged_by(check: str, register: Register) -> str:
@@ -135,101 +97,129 @@ def _judged_by(check: str, register: Register) -> str:
     return f"{register.metric_title(known.deciding)}; " if known and known.deciding else ""
 
 
-def _effect_cells(
-    effect: PairedEffect | None,
-    judged: ComparisonJudgement | None,
-    lag: float | None,
-    advantage: Callable[[float], str],
-) -> list[str | Cell]:
-    """The cells below the headings `_EFFECT`."""
-    if effect is None:
-        return ["–"] * len(_EFFECT)
-    alike = ("blocks alike",) if lag is not None and lag > lag_1_limit(effect.n) else ()
-    return [
-        Cell(advantage(effect.ratio), title=f"ratio {effect.ratio:.6g}"),
-        judged.told(advantage) if judged else "–",
-        Cell(f"{judged.p:.2g}" if judged else "–", title=f"p {effect.p:.3g} by itself"),
-        between(effect.interval.low, effect.interval.high, advantage),
-        units.level_text(effect.interval.level),
-        Cell(units.fixed(lag, 2), badges=alike),
-    ]
+def pairs_table(pairs: Sequence[Pair]) -> Table | None:
+    """Every pair's ratio of costs with its bounds: what the places rest on."""
+    parts = [pair_part(pair.seen_from(pair.by_estimate[0])) for pair in pairs]
+    columns = ["environments", "ratio", "bounds", "p_family", "lag_1", "carried_by", "separated"]
+    title = "Overall cost, pair by pair"
+    return table_of(parts, *columns, anchor="table-score-pairs", title=title)
 
 
-def pairs_table(pairs: Sequence[Pair], register: Register) -> Table | None:
-    """Every pair's ratio of costs with its interval: what the places rest on."""
-
-    def cells(pair: Pair) -> list[str | Cell]:
-        """The pair with the better estimate first: the cost of the other over its own."""
-        better, other = pair.by_estimate
-        turned = pair.seen_from(better)
-        return [
-            *map(name_cell, (better, other)),
-            *_effect_cells(turned.effect, turned.judgement, turned.lag, units.signed_percent),
-            carried_by(pair, register),
-            "separated" if pair.separated else f"not separated at n = {turned.effect.n}",
-        ]
-
-    return pivot(
-        pairs,
-        [(["better", "against", *_EFFECT, "carried by", "verdict"], cells)],
-        anchor="table-score-pairs",
-        title="Overall cost, pair by pair",
-    )
-
-
-def crossover_table(finest: Sequence[Comparison]) -> Table | None:
-    """Message lengths at which the winner changes, each end resolved by itself."""
-    if not any(cell.at for cell in finest):
-        return None
-    note = "As far as resolved, no environment wins at one length and loses at another."
-    if max(cell.n for cell in finest) < LEAST_BLOCKS:
-        note = f"With so many points nothing can be resolved at a point before n = {LEAST_BLOCKS}."
-    anchor, title = "table-crossovers", "Message lengths at which the winner changes"
-    between_them = "Between the two lengths nothing is resolved."
-    table = table_of(crossovers(finest), anchor=anchor, title=title, note=between_them)
-    return table or Table(anchor, title, [], [], note)
-
-
-def comparison_tables(found: Comparisons, register: Register) -> list[Table]:
+def comparison_tables(choice: ChoicePart, *, every_pair: bool) -> list[Table]:
     """Every judged cell: over all points, by curve, by point."""
-    whom = "every pair" if found.every_pair else f"against {found.reference}"
+    whom = "every pair" if every_pair else f"against {choice.reference}"
+    columns = [
+        "scope",
+        "label",
+        "environment",
+        "reference",
+        "n",
+        "advantage",
+        "bounds",
+        "p_family",
+        "lag_1",
+        "text",
+    ]
     made = (
-        _comparison_table(register, anchor, title, cells)
+        table_of(cells, *columns, "p_family", "lag_1", "text", anchor=anchor, title=title)
         for anchor, title, cells in (
-            ("table-overall", "Over all points, every pair", found.overall),
-            ("table-groups", f"Each curve, {whom}", found.groups),
-            ("table-points", f"Each point, {whom}", found.points),
+            ("table-overall", "Over all points, every pair", choice.overall),
+            ("table-groups", f"Each curve, {whom}", choice.groups),
+            ("table-points", f"Each point, {whom}", choice.points),
         )
     )
     return [table for table in made if table is not None]
 
 
-def _comparison_table(
-    register: Register, anchor: str, title: str, comparisons: Sequence[Comparison]
-) -> Table | None:
-    """Comparisons with effect, interval and verdict."""
+MOST_EVIDENCE_CASES = 300
+#: Ok launches that are listed with their raw output, of all these cases together; of each case at
+#: least LEAST_LISTED.
+MOST_LISTED, LEAST_LISTED = 10_000, 20
+MOST_REASON = 600
+_OUTPUT = "raw output, SHA-256"
+#: Reasons that are listed one by one.
+MOST_REASONS = 6
 
-    def cells(cell: Comparison) -> list[str | Cell]:
-        of = f"{cell.points} of {cell.points_planned} points" if cell.points_planned > 1 else ""
-        ends = [
-            Cell(name, environment=name, href=f"#case-{slug(case)}")
-            for name, case in zip((cell.environment, cell.reference), cell.case_ids, strict=True)
-        ]
-        return [
-            Cell(cell.scope, title=register.metric_title(cell.metric)),
-            Cell(cell.label, of),
-            *ends,
-            str(cell.n),
-            *_effect_cells(cell.effect, cell.judgement, cell.lag, cell.advantage),
-            cell.verdict,
-        ]
 
-    names: list[Heading] = ["scope", "cell", "environment", "against"]
+def _reason(launch: Launch) -> str:
+    return (launch.reason or "no reason recorded")[:MOST_REASON]
+
+
+def _output(launch: Launch, links: RawLinks) -> Cell:
+    """The raw output of a launch."""
+    path = (launch.artifacts or {}).get("stdout", "")
+    return Cell(path.rsplit("/", 1)[-1] or "–", href=links.to(path))
+
+
+def reasons_table(analysis: Analysis, links: RawLinks) -> Table | None:
+    """Launches that are not ok by reason, the commonest first, each with one raw output."""
+    groups: dict[tuple[str, str | None], list[Launch]] = {}
+    for launch in analysis.bad_launches:
+        if INVALID_ON_PURPOSE not in launch.flags and launch.status != "skipped":
+            groups.setdefault((launch.status, launch.reason), []).append(launch)
+
+    def cells(launches: list[Launch]) -> list[str | Cell]:
+        first = launches[0]
+        names = dict.fromkeys(analysis.run.case(launch).environment for launch in launches)
+        count = fixed(len(launches), 0)
+        return [_reason(first), first.status, count, ", ".join(names), _output(first, links)]
+
     return pivot(
-        comparisons[:MOST_ROWS],
-        [([*names, *numeric("n"), *_EFFECT, "verdict"], cells)],
-        anchor=anchor,
-        title=title,
-        group=2,
-        total=len(comparisons),
+        sorted(groups.values(), key=len, reverse=True)[:MOST_REASONS],
+        [(["reason", "status", *numeric("launches"), "environments", "first raw output"], cells)],
+        anchor="table-reasons",
+        title="Launches that are not ok, by reason",
+        total=len(groups),
     )
+
+
+def listed_with_raw_output(run: Run) -> Mask:
+    """Marks the launches that are listed with their raw output: all that are not ok, and of the
+    others those of the first blocks, of a run with very many."""
+    cases = min(len(run.plan.cases), MOST_EVIDENCE_CASES)
+    most = max(LEAST_LISTED, MOST_LISTED // max(1, cases))
+    return np.asarray(~run.launches.of_status("ok") | (run.launches.block <= most))
+
+
+def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
+    """The launches of each case in the plan's order, with their raw output; the first cases only
+    when there are very many."""
+    by_case: dict[int, list[Launch]] = {}
+    launches, wanted = analysis.run.launches, listed_with_raw_output(analysis.run)
+    listed = launches.where(wanted & (launches.case < MOST_EVIDENCE_CASES))
+    for launch in sorted(listed, key=lambda item: (item.block, item.attempt)):
+        by_case.setdefault(launch.case, []).append(launch)
+    further = np.bincount(launches.case[~wanted], minlength=len(analysis.run.plan.cases)).tolist()
+
+    def cells(launch: Launch) -> list[str | Cell]:
+        artifacts = launch.artifacts or {}
+        files = tuple(
+            Cell(kind if href else f"{kind} {path}", href=href, code=checksum_of(artifacts, kind))
+            for kind, path in raw_paths(artifacts).items()
+            for href in (links.to(path),)
+        )
+        numbers = str(launch.block), str(launch.attempt)
+        status = launch.status if launch.status == "ok" else f"{launch.status}: {_reason(launch)}"
+        started = moment_text(launch.started_at, "–")
+        end = Cell(status, badges=(*launch.flags, *(() if launch.counted else ("replaced",))))
+        return [*numbers, end, launch.job_id or "–", started, Cell("", parts=files)]
+
+    headings = [*numeric("block", "attempt"), "status", "job", "started, UTC", _OUTPUT]
+
+    def section(place: int, case: PlannedCase) -> Section:
+        label, anchor = analysis.title(case), slug(case.id)
+        ok = count_text(further[place], "further launch", "further launches")
+        note = f"{ok} that ended ok: assay raw {case.id} BLOCK prints what each wrote."
+        note = note if further[place] else ""
+        found = by_case.get(place, [])
+        table = pivot(found, [(headings, cells)], anchor=f"of-{anchor}", title=label, note=note)
+        return Section(
+            f"case-{anchor}",
+            label,
+            lambda: [table or Sentence("No launch recorded.")],
+            badge=Badge(case.id),
+            environment=case.environment,
+            folded=True,
+        )
+
+    return [section(*item) for item in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES])]

@@ -1,34 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs of one campaign: the ratio of each value, and what differs in provenance."""
+"""Two runs of one campaign: the ratio of each value, and what differs in provenance.
+
+Launches of one day share its conditions, so their spread says nothing about days: with days that
+differ by 1 % and nothing changed, two thirds of all cells would read "better" or "worse". So the
+history of the campaign tells how far days differ.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import log
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from scipy import special  # type: ignore[import-untyped]
+
 from records.errors import AssayError
 from records.forms import Part, key
-from records.run.provenance import EnvironmentAsRun, Provenance, SpackPackage
+from records.history.model import History
+from records.history.reading import read_history
+from records.history.store import Store
 from reports.analysis.run import Analysis, Row, analyse
 from reports.load.launches import AtKey
 from reports.load.loading import load_run
-from reports.notation.units import percent, ratios_between, readable_unit, signed_percent
-from reports.notation.values import with_spread
-from reports.show.provenance import provenance_rows
-from reports.show.rows import in_reading_order, name_cell, row_label
+from reports.load.nights import bad_nights, level_numbers, nights_of
+from reports.notation.units import (
+    percent,
+    ratios_between,
+    readable_unit,
+    signed_percent,
+    with_spread,
+)
+from reports.show.rows import in_reading_order, name_cell, provenance_rows, row_label
 from reports.show.tables import Cell
-from reports.statistics.descriptive import Interval, log_ratio_interval
-from reports.verdicts.comparison.days import Cell as SeriesCell
-from reports.verdicts.comparison.days import DaySpread, cell_of, read_days, two_days_interval
+from reports.statistics.descriptive import LEVEL, Interval, log_ratio_interval
+from reports.statistics.tails import residuals
 
 #: Metrics that only restate another one launch by launch; summary.csv has them.
 _DERIVED = ("_best", "_mean", "_worst")
-ABSENT = "not in this build"
 _EXPECTED_TO_DIFFER = {"run_id", "started_at", "order_seed"}
+
+#: Fewer nights tell nothing about days.
+LEAST_NIGHTS = 5
+
+#: Case id, metric and point of a series.
+SeriesKey = tuple[str, str, tuple[tuple[str, Any], ...]]
 
 #: beyond launches: apart by more than launches scatter, and how far days differ is not known.
 Reading = Literal["better", "worse", "beyond launches", "not resolved", "no interval"]
@@ -43,9 +62,8 @@ _READINGS: dict[Reading, Cell] = {
 
 
 class DifferencePart(Part):
-    """Difference in provenance, or between builds."""
+    """Difference in provenance."""
 
-    environment: Annotated[str, key("The environment; empty: of the run.", "environment")]
     what: Annotated[str, key("Name of what differs.", "what")]
     a: Annotated[str, key("In run A.", "A")]
     b: Annotated[str, key("In run B.", "B")]
@@ -120,9 +138,17 @@ class MetricChange(Part, kw_only=True):
         return {"better": 0, "worse": 0, "beyond launches": 1}.get(self.reading, 2), -size
 
 
+@dataclass(frozen=True, slots=True)
+class DaySpread:
+    """The standard deviation of a series' nights, of logarithms, from `nights` nights."""
+
+    spread: float
+    nights: int
+
+
 @dataclass(frozen=True)
 class RunComparison:
-    """Run B against run A: what differs in provenance and between the builds, and each check.
+    """Run B against run A: what differs in provenance, and each check.
 
     `by_check` has the values of each check in reading order, `days` how far days differ.
     """
@@ -130,9 +156,8 @@ class RunComparison:
     first: Analysis
     second: Analysis
     provenance: list[DifferencePart]
-    builds: list[DifferencePart]
     by_check: dict[str, list[MetricChange]]
-    days: Mapping[SeriesCell, DaySpread]
+    days: Mapping[SeriesKey, DaySpread]
 
     @property
     def changes(self) -> list[MetricChange]:
@@ -144,7 +169,7 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
     """Set run B against run A, by case id.
 
     Blocks of different runs are not pairs, so the ratio B/A of geometric means has a Welch interval
-    (log_ratio_interval). Two runs are two days: `history` tells how far days differ (days.py);
+    (log_ratio_interval). Two runs are two days: `history` tells how far days differ;
     without it no cell is called better or worse. Raises AssayError as load_run does, and when the
     runs share no case.
     """
@@ -161,15 +186,13 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
         for rows in (provenance_rows(run.provenance) for run in (a, b))
     ]
     provenance = [
-        DifferencePart("", name, *(known.get(name, "not recorded") for known in facts))
+        DifferencePart(name, *(known.get(name, "not recorded") for known in facts))
         for name in sorted({*facts[0], *facts[1]})
-        if not belongs_to_builds(name)
-        and name.partition(".")[2] not in _EXPECTED_TO_DIFFER
+        if name.partition(".")[2] not in _EXPECTED_TO_DIFFER
         and facts[0].get(name) != facts[1].get(name)
     ]
-    builds = build_differences(a.provenance, b.provenance)
     by_check = {check: _changes((first, second), days, check) for check in first.checks}
-    return RunComparison(first, second, provenance, builds, by_check, days)
+    return RunComparison(first, second, provenance, by_check, days)
 
 
 def cases_of(analysis: Analysis) -> set[str]:
@@ -178,7 +201,7 @@ def cases_of(analysis: Analysis) -> set[str]:
 
 
 def _changes(
-    both: tuple[Analysis, Analysis], days: Mapping[SeriesCell, DaySpread], check: str
+    both: tuple[Analysis, Analysis], days: Mapping[SeriesKey, DaySpread], check: str
 ) -> list[MetricChange]:
     """Every value of a check that a case of both runs has, in reading order."""
     known = cases_of(both[0]) & cases_of(both[1])
@@ -193,7 +216,7 @@ def _changes(
 
 def _change(
     both: tuple[Analysis, Analysis],
-    days: Mapping[SeriesCell, DaySpread],
+    days: Mapping[SeriesKey, DaySpread],
     a: Row | None,
     b: Row | None,
 ) -> MetricChange:
@@ -239,60 +262,49 @@ def _side(row: Row | None, unit: str) -> SidePart:
     return SidePart(row.summary.n, row.summary.mean, row.summary.stddev, unit)
 
 
-def build_differences(a: Provenance, b: Provenance) -> list[DifferencePart]:
-    """Differences between the builds of the environments that both runs have.
+def cell_of(case_id: str, metric: str, at: Mapping[str, Any]) -> SeriesKey:
+    """The key of a series in `day_spreads`."""
+    return case_id, metric, tuple(sorted(at.items()))
 
-    A package that both built is compared fact by fact; one that only one run has, in a line.
+
+def read_days(
+    path: Path | None, site: str, campaign: str, runs: Collection[str]
+) -> dict[SeriesKey, DaySpread]:
+    """The spreads of a campaign's days on a site; empty without a history of it."""
+    if path is None or not path.is_file():
+        return {}
+    with Store(path) as store:
+        if (site, campaign) not in [(s, c) for s, c, _ in store.groups()]:
+            return {}
+        return day_spreads(read_history(store, site, campaign), runs)
+
+
+def day_spreads(history: History, runs: Collection[str]) -> dict[SeriesKey, DaySpread]:
+    """For each series how far its nights lie from their level; `runs` are left out.
+
+    Nights of one level are compared: a new context, an accepted change and an improvement begin a
+    new one; nights inside a regression are left out. The root mean square of a night's deviation
+    holds the noise of its launches too.
     """
-    return [
-        DifferencePart(name, what, first, second)
-        for name in sorted(a.environments.keys() & b.environments.keys())
-        for what, first, second in _of_environment(a.environments[name], b.environments[name])
-    ]
+    nights = nights_of(history)
+    chosen = np.isfinite(nights.values) & (nights.values > 0)
+    chosen &= ~bad_nights(history, history.changes)
+    chosen[:, [night.run_id in runs for night in history.nights]] = False
+    away = residuals(nights.values, chosen, level_numbers(nights, history.changes))
+    found = {}
+    for series, row in zip(history.series, away, strict=True):
+        known = row[np.isfinite(row)]
+        if len(known) >= LEAST_NIGHTS:
+            spread = float(np.sqrt(np.mean(known**2)))
+            found[cell_of(series.case_id, series.metric, series.at)] = DaySpread(spread, len(known))
+    return found
 
 
-def _of_environment(a: EnvironmentAsRun, b: EnvironmentAsRun) -> Iterator[tuple[str, str, str]]:
-    if a.source != b.source:
-        yield "built by", _shown(a.source), _shown(b.source)
-    if a.spack and b.spack and a.spack.sources != b.spack.sources:
-        yield "our C sources", _shown(a.spack.sources), _shown(b.spack.sources)
-    packages_a, packages_b = _packages(a), _packages(b)
-    for name in sorted(packages_a.keys() | packages_b.keys()):
-        package_a, package_b = packages_a.get(name), packages_b.get(name)
-        if package_a is None or package_b is None:
-            yield name, _in_a_line(package_a), _in_a_line(package_b)
-            continue
-        for fact in SpackPackage.__struct_fields__:
-            of_a, of_b = getattr(package_a, fact), getattr(package_b, fact)
-            if of_a != of_b:
-                yield f"{name}: {fact}", _shown(of_a), _shown(of_b)
+def two_days_interval(ratio: float, launches: Interval, days: DaySpread) -> Interval:
+    """The interval of a ratio of two runs as of two nights: exp(ln ratio ± t(m − 1)·s·√2).
 
-
-def _packages(environment: EnvironmentAsRun) -> dict[str, SpackPackage]:
-    """Packages of the distribution, of which only the version is known, and those of Spack."""
-    found = {name: SpackPackage(version=v) for name, v in environment.packages.items()}
-    return found | (environment.spack.packages if environment.spack else {})
-
-
-def _shown(value: str | None) -> str:
-    return value or "–"
-
-
-def _in_a_line(package: SpackPackage | None) -> str:
-    if package is None:
-        return ABSENT
-    parts = [
-        _shown(package.version),
-        package.variants,
-        f"%{package.compiler}" if package.compiler else None,
-        package.target,
-        f"/{package.hash[:7]}" if package.hash else None,
-        f"from {package.external}" if package.external else None,
-    ]
-    return " ".join(part for part in parts if part)
-
-
-def belongs_to_builds(key: str) -> bool:
-    """True if a dotted provenance key is covered by build_differences."""
-    words = key.split(".")
-    return words[0] == "environments" and bool({"packages", "spack", "source"} & set(words[2:3]))
+    s is the spread of m nights. Never narrower than `launches`, the interval of the launches alone.
+    """
+    half = float(special.stdtrit(days.nights - 1, 0.5 + LEVEL / 2)) * days.spread * 2**0.5
+    low, high = ratio * float(np.exp(-half)), ratio * float(np.exp(half))
+    return Interval(min(low, launches.low), max(high, launches.high), LEVEL, "t of nights")

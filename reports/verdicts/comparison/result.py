@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
@@ -11,35 +12,23 @@ from records.forms import Form, key
 from reports.analysis.run import Analysis
 from reports.notation.units import count_text, counts_text
 from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence, carried
-from reports.show.tables import Table, table_of
+from reports.show.tables import table_of
 from reports.verdicts.comparison.compare import (
     DifferencePart,
     MetricChange,
-    Reading,
     RunComparison,
     cases_of,
 )
-from reports.verdicts.comparison.picture import changes_picture
 
 #: Rows of a table on paper.
 MOST_ROWS = 2000
-#: Rows of each table, and differences, that a terminal shows unless all are asked for.
-MOST_CHANGED, MOST_UNRESOLVED, MOST_DIFFERENT = 30, 5, 8
+#: Values, and differences, that a terminal shows unless all are asked for.
+MOST_CHANGED, MOST_DIFFERENT = 12, 8
 _METHOD = (
     "B against A: ratio of geometric means with its interval at 95 %: of two nights where a history"
     " tells how far days differ, of the launches alone (Welch) where none does. Blocks of two runs"
     " are no pairs, and each cell is read by itself: among many, some fall outside by chance. The"
     " mean of rates is their arithmetic mean, not total work over total time."
-)
-#: Title of a table on a terminal, the readings in it, how many of its rows are shown.
-_ON_TERMINAL: tuple[tuple[str, tuple[Reading, ...], int], ...] = (
-    ("changed, each value by itself at 95 %", ("better", "worse"), MOST_CHANGED),
-    (
-        "beyond the launches' spread; two days cannot tell a change from the day",
-        ("beyond launches",),
-        MOST_CHANGED,
-    ),
-    ("not resolved", ("not resolved", "no interval"), MOST_UNRESOLVED),
 )
 
 
@@ -51,7 +40,6 @@ class ComparisonForm(Form, kw_only=True):
     b: Annotated[str, key("The id of run B.")]
     facts: Annotated[list[str], key("Facts of the runs, in sentences.")]
     provenance: Annotated[list[DifferencePart], key("Differences in provenance.")]
-    builds: Annotated[list[DifferencePart], key("Differences between the builds.")]
     changes: Annotated[
         list[MetricChange],
         key("Every value: better or worse, then beyond launches, then the rest, each by size."),
@@ -66,7 +54,7 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
         for check, changes in found.by_check.items()
         if changes
     }
-    facts, title = _facts(found), "What differs between the builds"
+    facts = _facts(found)
     return Result(
         kicker="Assay · two runs of one campaign",
         title=f"{b.run_id} against {a.run_id}",
@@ -75,23 +63,18 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
             b=b.run_id,
             facts=facts,
             provenance=found.provenance,
-            builds=found.builds,
             changes=found.changes,
         ),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
         sections=[
-            Section("results", "Results", lambda: [Sentence(_METHOD), changes_picture(found)]),
+            Section("results", "Results", lambda: [Sentence(_METHOD), _greatest(found)]),
             *(
                 Section(f"compare-{check}", title, partial(_check, found, title, check))
                 for check, title in checks.items()
             ),
-            Section("table-builds", title, lambda: [_differing(found.builds, "builds", title)]),
             Section("table-differences", "Provenance", lambda: _provenance(found)),
             Section("differing", "", lambda: _in_short(found, every), shown_on=ON_TERMINAL),
-            *(
-                Section("changes", "", partial(_short, found, every, *one), shown_on=ON_TERMINAL)
-                for one in _ON_TERMINAL
-            ),
+            Section("changes", "", lambda: _changes(found, every), shown_on=ON_TERMINAL),
         ],
         looks={**found.first.looks, **found.second.looks},
         devices=_devices(found),
@@ -145,45 +128,41 @@ def _check(found: RunComparison, title: str, check: str) -> list[Block | None]:
     return [table_of(changes, *columns, anchor=f"table-{check}", title=title, most=MOST_ROWS)]
 
 
-def _differing(differences: Sequence[DifferencePart], of: str, title: str) -> Table | None:
-    """A table of what differs; a column for the environment where it is of environments."""
-    columns = ["what", "a", "b"]
-    if any(item.environment for item in differences):
-        columns.insert(0, "environment")
-    return table_of(differences, *columns, anchor=f"table-of-{of}", title=title, most=MOST_ROWS)
+def _greatest(found: RunComparison) -> Block | None:
+    """Values with the greatest changes, better and worse ones first."""
+    columns = "name", "a", "b", "ratio", "interval", "reading"
+    return table_of(found.changes, *columns, anchor="greatest", title="Greatest changes", most=30)
 
 
 def _provenance(found: RunComparison) -> list[Block | None]:
-    table = _differing(found.provenance, "differences", "What differs in provenance")
+    table = table_of(
+        found.provenance,
+        anchor="table-of-differences",
+        title="What differs in provenance",
+        most=MOST_ROWS,
+    )
     return [table or Sentence("Provenance: no difference.")]
 
 
 def _in_short(found: RunComparison, every: bool) -> Iterator[Block | None]:
-    """Differences, a line each, on a terminal."""
-    for name, differences in (("provenance", found.provenance), ("builds", found.builds)):
-        if not differences:
-            yield Sentence(f"{name}: no difference")
-        shown = differences if every else differences[:MOST_DIFFERENT]
-        for item in shown:
-            what = f"{item.environment} {item.what}".strip()
-            yield Sentence(f"{name}: {what}: {item.a} → {item.b}")
-        if len(shown) < len(differences):
-            left = count_text(len(differences) - len(shown), "further difference")
-            yield Sentence(f"{name}: {left} (--all)")
+    """Differences in provenance, a line each, on a terminal."""
+    shown = found.provenance if every else found.provenance[:MOST_DIFFERENT]
+    for item in shown:
+        yield Sentence(f"provenance: {item.what}: {item.a} → {item.b}")
+    if not shown:
+        yield Sentence("provenance: no difference")
+    if left := len(found.provenance) - len(shown):
+        yield Sentence(f"provenance: {count_text(left, 'further difference')} (--all)")
 
 
-def _short(
-    found: RunComparison, every: bool, title: str, readings: Sequence[Reading], most: int
-) -> list[Block | None]:
-    """The greatest changes with one of these readings, on a terminal."""
-    changes = [change for change in found.changes if change.reading in readings]
-    table = table_of(
-        changes if every else changes[:most],
-        *("ratio", "interval", *(["reading"] if len(readings) > 1 else []), "name"),
-        anchor="changes",
-        title=f"{title}: {len(changes)}",
-        most=len(changes) or 1,
-    )
-    left = 0 if every else len(changes) - most
-    rest = Sentence(f"{count_text(left, 'further one')}: --all, --html FILE, --json")
-    return [table, rest if left > 0 else None]
+def _changes(found: RunComparison, every: bool) -> list[Block | None]:
+    """Changes on a terminal: each value by itself at 95 %, better and worse ones first."""
+    changes = found.changes
+    shown = changes if every else changes[:MOST_CHANGED]
+    counts = Counter(change.reading for change in changes)
+    title = ", ".join(f"{count} {reading}" for reading, count in counts.items())
+    columns = "ratio", "interval", "reading", "name"
+    table = table_of(shown, *columns, anchor="changes", title=title, most=len(shown) or 1)
+    left = len(changes) - len(shown)
+    rest = Sentence(f"{count_text(left, 'further value')}: --all, --html FILE, --json")
+    return [table, rest if left else None]

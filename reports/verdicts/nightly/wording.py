@@ -11,8 +11,14 @@ from records.history.model import NODE_FACT, Change, History, Missed, Night, Ser
 from records.text.plain_text import one_line
 from reports.load.nights import concerns, told_by_nodes
 from reports.notation.labels import check_labels, point_text
-from reports.notation.units import count_text, has_speed, percent, readable_unit, slower_text
-from reports.notation.values import quantity
+from reports.notation.units import (
+    count_text,
+    has_speed,
+    percent,
+    quantity,
+    readable_unit,
+    slower_text,
+)
 from reports.verdicts.nightly.forms import (
     ChangePart,
     ContextPart,

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis
@@ -60,7 +59,6 @@ def differences(
     return found
 
 
-@lru_cache(maxsize=2)
 def printed_digits(analysis: Analysis) -> list[Printed]:
     """Each case that kept its measurements, in the order of the plan."""
     found: dict[int, Printed] = {}
