@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from checks.common.slurm.text import seconds_of
+from checks.common.slurm.commands import seconds_of
 from records.history import DEFAULT_HISTORY, USUAL_FINDS
 
 DEFAULT_SITE = "virtual"

@@ -7,9 +7,8 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from checks.common.brought import definitions
 from checks.common.definition import CheckDefinition
-from checks.common.registry import CHECKS, Checks
+from checks.common.registry import CHECKS, Checks, definitions
 from records.run.interims import Interim, asked_blocks
 from records.run.plan import Plan, PlannedCase
 from records.run.record import Record

@@ -21,8 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.plan.clock import Pace, builds_of, interval
-from checks.common.brought import checks_with
-from checks.common.registry import Checks
+from checks.common.registry import Checks, checks_with
 from records.errors import AssayError
 from records.input_files import line_batches, opened
 from records.run.plan import PlannedCase, Times

@@ -16,9 +16,9 @@ from assay.schema.combinations import combinations, refuse_too_many_cases
 from assay.schema.model import Variant
 from assay.schema.problems import model_problems
 from assay.sites.facts import SiteFacts
-from checks.common.brought import checks_with
 from checks.common.definition import CheckDefinition
 from checks.common.parameters import Parameters
+from checks.common.registry import checks_with
 from checks.common.sizing import is_relative, sized
 from records.errors import AssayError
 from records.input_files import line_with, read_whole

@@ -20,9 +20,8 @@ from assay.schema.model import Blocks, ReframeEntry
 from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
 from assay.sites.site import Site
-from checks.common.brought import brought_by
-from checks.common.registry import Checks, descriptions_of, folders_of, metrics_of
-from checks.common.resources import unknown_resource
+from checks.common.parameters import unknown_resource
+from checks.common.registry import Checks, brought_by, descriptions_of, folders_of, metrics_of
 from checks.common.switches import unfit_switches
 from records.errors import AssayError
 from records.plugins import hooks, plugins

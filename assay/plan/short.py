@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assay.plan.expand import Case, brief
 from assay.sites.facts import SiteFacts
-from checks.common.brought import checks_with
-from checks.common.definition import FastMachine
-from checks.common.durations import shortfall
+from checks.common.definition import FastMachine, shortfall
+from checks.common.registry import checks_with
 from records.run.plan import PlannedCase
 from records.run.record import CASE_ID, latest_attempts
 from records.run.run_directory import RunDirectory

@@ -20,8 +20,7 @@ from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import Answer
-from checks.common.slurm.job import BEFORE, OPEN, SlurmJob, Watch
-from checks.common.slurm.reasons import with_meaning
+from checks.common.slurm.job import BEFORE, OPEN, SlurmJob, Watch, with_meaning
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.run.queue_state import QueueState

@@ -29,7 +29,7 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import ENDING_S, Allocation
-from checks.common.slurm.text import HALTING_S, limits_s
+from checks.common.slurm.commands import HALTING_S, limits_s
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.run.chain import SEAL

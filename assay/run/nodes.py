@@ -14,7 +14,7 @@ from assay.run.infrastructure import answer_of, asked, node_states
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.registry import CHECKS
-from checks.common.slurm import text
+from checks.common.slurm import commands
 from checks.common.slurm.allocation import Allocation
 from records.errors import AssayError
 from records.run.plan import PlannedCase
@@ -31,10 +31,10 @@ def own_job(site: Site) -> dict[str, str] | None:
     job, cluster = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_CLUSTER_NAME")
     if job is None or cluster is None:
         return None
-    if cluster != text.setting(answer_of(site, "scontrol", "show", "config"), "ClusterName"):
+    if cluster != commands.setting(answer_of(site, "scontrol", "show", "config"), "ClusterName"):
         return None
-    described = text.fields(
-        text.job_line(asked(site, "scontrol", "show", "job", "-o", job).stdout, job)
+    described = commands.fields(
+        commands.job_line(asked(site, "scontrol", "show", "job", "-o", job).stdout, job)
     )
     if not holds_nodes(described):
         return None
@@ -57,7 +57,7 @@ def granted(
 ) -> Allocation:
     """The allocation of a job as Slurm describes it while it runs, but for nodes `without`."""
     nodes = [node for node in named_nodes(site, job["NodeList"]) if node not in without]
-    topology, rest_s = site.description.topology, text.left_s(job)
+    topology, rest_s = site.description.topology, commands.left_s(job)
     leaves = topology.topology().leaves if topology else {}
     there = {switch: [node for node in at if node in nodes] for switch, at in leaves.items()}
     return Allocation(
@@ -128,15 +128,15 @@ def partition_nodes(site: Site) -> list[str]:
     more than features joined by `&`, so that Slurm alone knows the kind."""
     access = site.description.access
     partition = f"--partition={site.description.slurm_partition}"
-    features = text.pairs(answer_of(site, "sinfo", "-hN", partition, "--format=%N %f"))
-    constraint = "".join(text.option_values(access, "constraint", "C")[-1:])
+    features = commands.pairs(answer_of(site, "sinfo", "-hN", partition, "--format=%N %f"))
+    constraint = "".join(commands.option_values(access, "constraint", "C")[-1:])
     if set(constraint) & set("|[]()*!"):
         return []
     wanted = {*filter(None, constraint.split("&"))}
     kind = [node for node, has in features.items() if wanted <= {*has.split(",")}]
     named = [
         node
-        for listed in text.option_values(access, "nodelist", "w")
+        for listed in commands.option_values(access, "nodelist", "w")
         for node in named_nodes(site, listed)
     ]
     return sorted({*kind} & {*named} if named else kind)
@@ -148,7 +148,7 @@ def _has_whole(job: dict[str, str], nodes: int, site: Site) -> bool:
         return True
     shown = asked(site, "scontrol", "show", "node", "-o", job["NodeList"]).stdout
     # Slurm's CPUs: two a core where nodes have hardware threads.
-    each = [text.fields(line) for line in shown.splitlines()]
+    each = [commands.fields(line) for line in shown.splitlines()]
     cpus = [node.get("CPUEfctv") or node.get("CPUTot", "") for node in each]
     known = len(cpus) == nodes and all(map(str.isdecimal, cpus))
     needed = sum(map(int, cpus)) if known else nodes * site.description.cores_per_node
@@ -157,16 +157,16 @@ def _has_whole(job: dict[str, str], nodes: int, site: Site) -> bool:
 
 def _left_out(site: Site) -> set[str]:
     """The nodes that the options of every sbatch keep launches off."""
-    excluded = text.option_values(site.description.access, "exclude", "x")
+    excluded = commands.option_values(site.description.access, "exclude", "x")
     return {node for listed in excluded for node in named_nodes(site, listed)}
 
 
 def _other_kind(site: Site, job: dict[str, str]) -> str | None:
     """sbatch option that selects the site's nodes, where this job may have others; else None."""
-    constraint = text.option_values(site.description.access, "constraint", "C")[-1:]
+    constraint = commands.option_values(site.description.access, "constraint", "C")[-1:]
     if constraint and constraint != [job.get("Features")]:
         return f"--constraint={constraint[0]}"
-    listed = text.option_values(site.description.access, "nodelist", "w")[-1:]
+    listed = commands.option_values(site.description.access, "nodelist", "w")[-1:]
     if listed and set(named_nodes(site, job["NodeList"])) - set(named_nodes(site, listed[0])):
         return f"--nodelist={listed[0]}"
     return None
@@ -179,8 +179,8 @@ def nodes_far_apart(cases: Iterable[PlannedCase], site: Site) -> list[str]:
     if described is None or not wanted:
         return []
     topology, cores, states = described.topology(), site.description.shared_cores, node_states(site)
-    usable = {name for name, state in states.items() if text.is_usable(state)}
-    up = {name for name, state in states.items() if not text.is_down(state)}
+    usable = {name for name, state in states.items() if commands.is_usable(state)}
+    up = {name for name, state in states.items() if not commands.is_down(state)}
     found = set[str]()
     for hops in wanted:
         pairs = (topology.pair_at(hops, cores, among) for among in (usable, up, None))

@@ -20,7 +20,7 @@ from assay import IS_CLONE, ROOT
 from assay.commands import output_of
 from assay.probe.reading import TrialResult
 from assay.sites.site import Site
-from checks.common.evidence.ranks import Evidence
+from checks.common.evidence import Evidence
 from records.run.plan import Plan
 from records.run.provenance import (
     EnvironmentAsRun,

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from assay.run.launches import Launch
 from assay.sites.site import Site
-from checks.common.brought import checks_with
+from checks.common.registry import checks_with
 from checks.common.session.outcome import Outcome
 from records.errors import AssayError
 from records.run.belonging import Belonging

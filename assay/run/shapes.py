@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from assay.plan import launch_limit_s
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
-from checks.common.slurm.reasons import last_words, refusal_verdict
-from checks.common.slurm.text import HALTING_S, fields, limits_s, pairs, seconds_of
+from checks.common.slurm.commands import HALTING_S, fields, limits_s, pairs, seconds_of
+from checks.common.slurm.job import last_words, refusal_verdict
 from records.errors import AssayError, InfrastructureError
 from records.run.plan import Plan
 from reports.notation.labels import case_names

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
-from checks.common.parameters import Ranks
+from checks.common.parameters import CpusPerTask, Ranks, Resources
 from checks.common.registry import CHECKS, Checks
-from checks.common.resources import CpusPerTask, Resources
 from checks.common.switches import Switches
 from records.run.brought import Choice
 from records.sections import Name, Section, key

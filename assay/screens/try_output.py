@@ -11,9 +11,9 @@ from assay.schema.model import CommandEntry
 from assay.schema.problems import did_you_mean, listed
 from assay.terminal import say
 from checks.common.answer import Reading
-from checks.common.brought import brought_by
 from checks.common.command.reading import LIMIT_S, Match, matches, own_lines, read, within
 from checks.common.json_lines import OutputError
+from checks.common.registry import brought_by
 from records.errors import AssayError, ExitStatus
 from records.input_files import read_whole
 from records.run.brought import Caught, CommandLine

@@ -22,7 +22,7 @@ from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.sites.virtual import VirtualSite
 from assay.tests.test_stored_run import RUN
-from checks.common.evidence.ranks import Evidence
+from checks.common.evidence import Evidence
 from checks.common.session.outcome import CompleteBuild
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.run_directory import RunDirectory

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from assay.onboarding.slurm_view import mpi_types_of, nodes_of, partitions_of
-from checks.common.slurm.reasons import pending_verdict
-from checks.common.slurm.text import fields, is_down, slurm_seconds
+from checks.common.slurm.commands import fields, is_down, slurm_seconds
+from checks.common.slurm.job import pending_verdict
 
 OUTPUTS = yaml.safe_load(Path(__file__).with_name("slurm_outputs.yaml").read_text())
 

@@ -32,7 +32,7 @@ from bench.rows import Row, efforts, printed, share
 from bench.simulated.machines import LEAF, Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
-from checks.common.evidence.ranks import Evidence, RankFacts
+from checks.common.evidence import Evidence, RankFacts
 from checks.common.json_lines import Output
 from records.run.belonging import CHECKSUM
 from records.run.plan import Plan

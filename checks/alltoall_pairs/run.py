@@ -13,8 +13,7 @@ from checks.common.answer import Reading
 from checks.common.base import OwnProgram
 from checks.common.json_lines import Output
 from checks.common.slurm.allocation import RUN_ID, told_allocation
-from checks.common.slurm.commands import HERE
-from checks.common.slurm.text import option_values
+from checks.common.slurm.commands import HERE, option_values
 from records.site.topology import Topology
 
 #: The table in the launch's folder.

@@ -19,9 +19,9 @@ from typing import Any, cast
 from checks.common import json_lines
 from checks.common.answer import Reading
 from checks.common.definition import CheckDefinition
-from checks.common.evidence.printed import Printed
-from checks.common.evidence.ranks import Claim
+from checks.common.evidence import Claim
 from checks.common.guard import CheckError, form_of, line_below, wrappers
+from checks.common.json_lines import Printed
 from checks.common.slurm.allocation import ALLOCATION, RUN_ID, told_allocation
 from checks.common.slurm.commands import HERE
 from checks.common.switches import drawn_among

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.documents.run_checks import Check, clipped, run_checks
 from assay.documents.verify import changed_files, differences, signature_check
-from checks.common.brought import checks_with
+from checks.common.registry import checks_with
 from plugins.contract.documents import MACHINE, SUMS, contract_file, results_of
 from plugins.contract.forms import PERIOD, ContractFile
 from plugins.contract.loading import kept_criteria

@@ -19,8 +19,7 @@ from assay.commands import output_of
 from assay.schema.model import Campaign, CaseEntry, ReframeEntry, ReframeMetric
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.site import Site
-from checks.common.brought import checks_with
-from checks.common.registry import Checks
+from checks.common.registry import Checks, checks_with
 from checks.common.session.launch_commands import LAUNCHERS
 from plugins.reframe.classes import digest_of, no_modules, planned
 from plugins.reframe.foreign.children import list_files

@@ -10,8 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from checks.common.slurm.commands import Slurm
-from checks.common.slurm.text import fields
+from checks.common.slurm.commands import Slurm, fields
 from plugins.vetting.folder import VetFolder
 from plugins.vetting.records import Vetting
 from records.errors import AssayError

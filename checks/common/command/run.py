@@ -12,7 +12,7 @@ from checks.common.answer import Reading, died, other_program
 from checks.common.base import MpiCheck
 from checks.common.command import CommandDefinition
 from checks.common.command.reading import read
-from checks.common.evidence.ranks import STEP_NODES, Claim
+from checks.common.evidence import STEP_NODES, Claim
 from checks.common.json_lines import Output
 from records.flags import UNPROVEN
 

@@ -19,9 +19,8 @@ from pydantic import ValidationError
 from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
-from checks.common.brought import brought_to_session, checks_with
 from checks.common.guard import CheckError, UnfitTestError
-from checks.common.registry import CHECKS, Checks
+from checks.common.registry import CHECKS, Checks, brought_to_session, checks_with
 from checks.common.session.launching import LaunchRequest, LaunchTest, test_of
 from checks.common.session.outcome import outcome_pipe, report_refusal
 from records.plugins import hooks

@@ -24,18 +24,14 @@ from reframe.core.logging import getlogger
 
 from checks.common.base import MpiCheck, Setting, leaf_of
 from checks.common.definition import CheckDefinition
-from checks.common.evidence.printed import read_printed
-from checks.common.json_lines import TOKEN, session_lines
+from checks.common.json_lines import TOKEN, read_printed, session_lines
 from checks.common.judging import EndedJob, JudgingError, judge
-from checks.common.parameters import Ranks
-from checks.common.resources import CpusPerTask, Resources
+from checks.common.parameters import CpusPerTask, Ranks, Resources
 from checks.common.session.builds import build_of
-from checks.common.session.faults import WorkFolderError, folder_trouble
 from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
-from checks.common.session.outcome import PROGRAMS, Outcome, emit
-from checks.common.slurm.commands import HERE
+from checks.common.session.outcome import PROGRAMS, Outcome, WorkFolderError, emit, folder_trouble
+from checks.common.slurm.commands import HALTING_S, HERE, limits_s
 from checks.common.slurm.scheduler import job_loss, run_options
-from checks.common.slurm.text import HALTING_S, limits_s
 from checks.common.sources import LAUNCH_SCRIPTS, launch_files
 from checks.common.switches import Switches
 from records.site.topology import Topology, TopologyDescription

@@ -23,12 +23,10 @@ from typing import Any
 from reframe.core.backends import register_scheduler
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common.evidence.clocks import Moment
-from checks.common.session.faults import Fault, Loss
+from checks.common.session.outcome import Fault, Loss, Moment
 from checks.common.slurm.allocation import ENDING_S, told_allocation
 from checks.common.slurm.commands import HERE
-from checks.common.slurm.job import ControllerSilentError, SlurmJob
-from checks.common.slurm.reasons import last_words
+from checks.common.slurm.job import ControllerSilentError, SlurmJob, last_words
 from checks.common.slurm.scheduler import HEARTBEAT_S, dialogue, step_name
 from records.waiting import STEP_END_S, scaled
 

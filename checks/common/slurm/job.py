@@ -11,13 +11,20 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from checks.common.evidence.clocks import Moment
-from checks.common.session.outcome import iso_time
-from checks.common.slurm import reasons
+from checks.common.session.outcome import Moment, iso_time
 from checks.common.slurm.allocation import ENDING_S
-from checks.common.slurm.commands import HERE, Answer, Slurm
-from checks.common.slurm.text import fields, job_line, left_s, setting, slurm_seconds
+from checks.common.slurm.commands import (
+    HERE,
+    Answer,
+    Slurm,
+    fields,
+    job_line,
+    left_s,
+    setting,
+    slurm_seconds,
+)
 from records.run.queue_state import QueueState, State
 from records.waiting import CONTROLLER_S, JOB_CLEARING_S, SILENCE_S, scaled
 
@@ -61,7 +68,7 @@ class ControllerSilentError(Exception):
 class RefusedJob:
     """Why Slurm did not take a job: what that means, and its words."""
 
-    verdict: reasons.Refusal
+    verdict: Refusal
     words: str
 
 
@@ -106,7 +113,7 @@ class SlurmJob:
     def submit(
         self,
         sbatch: Callable[[], Answer],
-        passing: Collection[reasons.Refusal],
+        passing: Collection[Refusal],
         pause: Callable[[float], None],
     ) -> RefusedJob | None:
         """Hand it in by `sbatch`, again and again while Slurm refuses it with a verdict `passing`;
@@ -122,9 +129,7 @@ class SlurmJob:
                 self.job_id, self.handed_in = found[1], Moment.now()
                 self.asked_at = self.reached_at = self.told_at = self.handed_in.steady
                 return None
-            refused = RefusedJob(
-                reasons.refusal_verdict(answer.stderr), reasons.last_words(answer.stderr)
-            )
+            refused = RefusedJob(refusal_verdict(answer.stderr), last_words(answer.stderr))
             answered = answered if refused.verdict == "unreached" else time.monotonic()
             if refused.verdict not in passing or time.monotonic() - answered > SILENCE_S:
                 return refused
@@ -142,7 +147,7 @@ class SlurmJob:
         elif "invalid job id" in answer.stderr.lower():
             self.described = {"JobState": FORGOTTEN, "Reason": "forgotten by Slurm"}
         else:
-            self.silence = reasons.last_words(answer.stderr)
+            self.silence = last_words(answer.stderr)
             return False
         self.reached_at = self.asked_at
         return True
@@ -150,9 +155,9 @@ class SlurmJob:
     def never_runs(self) -> str | None:
         """Why the pending job will not run however long one waits; None: it may."""
         reason = self.described.get("Reason", "None")
-        verdict = reasons.pending_verdict(reason)
+        verdict = pending_verdict(reason)
         never = verdict == "never" or self._alone.long_enough(verdict)
-        return reasons.with_meaning(self.reason) if never else None
+        return with_meaning(self.reason) if never else None
 
     def tell(self, state: State, reason: str = "") -> None:
         """Give `watch` where the job is."""
@@ -214,7 +219,7 @@ class Alone:
         self._slurm = slurm
         self._since: float | None = None
 
-    def long_enough(self, verdict: reasons.Pending) -> bool:
+    def long_enough(self, verdict: Pending) -> bool:
         """Asked again and again: whether a job pending with this verdict waits for no other job."""
         whose = {"mine": ["--me"], "shared": list[str]()}.get(verdict)
         if verdict == "shared":
@@ -241,3 +246,96 @@ def _end_to_come(job: Mapping[str, str]) -> str | None:
     if rest_s is not None and rest_s < ENDING_S:
         return "is at the end of its time limit"
     return None
+
+
+#: `waits`: it may pass by itself. `never`: this job as it is will not run. `mine`, `shared`: a
+#: limit on what the user's, or an account's or a QOS's, running jobs have together.
+Pending = Literal["waits", "never", "mine", "shared"]
+
+#: `waits`: the same job may be taken later. `never`: it will not be taken as it is. `unreached`:
+#: Slurm could not be asked. `unclear`: a limit of accounting, Slurm does not say which. `nodes`: no
+#: nodes fit now, and those that are out of service do not count.
+Refusal = Literal["waits", "never", "unreached", "unclear", "nodes"]
+
+#: The order matters: what an earlier line matches is no business of a later one.
+_PENDING: tuple[tuple[Pending, str], ...] = (
+    # The job alone is above a limit; or what it names is not there.
+    ("never", r"Partition(Node|Time)Limit|PartitionConfig|MaxMemPerLimit|(Bad)?Constraints$"),
+    ("never", r"Invalid(Account|QOS)|(QOS|Account)NotAllowed|Reservation(Deleted|Invalid)"),
+    ("never", r"DependencyNeverSatisfied|DeadLine|(Association|QOS)TimeLimit"),
+    ("never", r"\w*PerJob(Limit)?$|\w*PerNode$|QOSMin"),
+    # A budget of processor time that is used up.
+    ("never", r"(Assoc|QOS)Grp\w*(?<!Run)Minutes(Limit)?$|(Assoc|QOS)GrpWall"),
+    ("mine", r"\w*PerUser(Limit)?$|AssocMaxJobsLimit|(Association|QOS)JobLimit"),
+    ("shared", r"(Assoc|QOS)Grp|Max\w+PerAccount$|(Association|QOS)ResourceLimit|AccountingPolicy"),
+)
+
+_REFUSED: tuple[tuple[Refusal, str], ...] = (
+    ("waits", r"Submit\w*(Limit|PerAccount|PerUser)"),
+    ("waits", r"(Slurm )?(job queue full|temporarily unable)|temporarily disabled|try again"),
+    ("waits", r"Resource temporarily unavailable|submissions disabled|presently disabled"),
+    ("waits", r"partition not available|Partition in down state"),
+    (
+        "waits",
+        r"nodes are busy|node not available|reservation not usable now|reservation is in use",
+    ),
+    ("waits", r"maintenance reservation|Switch resources|PrologSlurmctld is still|burst buffer$"),
+    ("waits", r"QOS usage threshold|can not start immediately|ports are in use"),
+    ("unreached", r"unable to contact|connect|communicat|timed? ?out|munge|authentic|credential"),
+    ("unreached", r"zero bytes|system call|controller|no space|writing script|did not answer"),
+    ("unreached", r"socket|(sending|receiving) message|message length"),
+    ("nodes", r"Requested (node|partition) configuration"),
+    ("unclear", r"violates accounting/QOS policy"),
+)
+#: The word that sbatch prints in a line of its own, before the error, where a limit is met.
+_LIMIT = re.compile(r"^sbatch: error: (\w*(?:Limit|Per[A-Z]\w+|Minutes|Assoc\w+|QOS\w+))\s*$", re.M)
+
+#: What the commonest reasons mean, for readers.
+_MEANING = {
+    "Priority": "other jobs come first",
+    "Resources": "its nodes are in use",
+    "JobHeldUser": "held by a user; scontrol release lets it go",
+    "JobHeldAdmin": "held by an administrator",
+    "BeginTime": "its begin time has not come",
+    "Reservation": "its reservation has not begun",
+    "ReqNodeNotAvail": "nodes that it needs are reserved, drained or down",
+    "PartitionDown": "the partition takes no jobs now",
+    "PartitionInactive": "the partition takes no jobs now",
+    "PartitionTimeLimit": "its time limit is above the partition's MaxTime",
+    "PartitionNodeLimit": "it asks for more nodes than the partition allows or has",
+}
+
+
+def pending_verdict(reason: str) -> Pending:
+    """Verdict on waiting for a job that is pending for this reason."""
+    word = _word(reason)
+    return next((verdict for verdict, form in _PENDING if re.match(form, word)), "waits")
+
+
+def _word(reason: str) -> str:
+    """The reason without what follows it: "ReqNodeNotAvail, UnavailableNodes:n4"."""
+    return reason.partition(",")[0].strip(" ()")
+
+
+def refusal_verdict(said: str) -> Refusal:
+    """Meaning of these words of `sbatch` on its standard error."""
+    limit = _LIMIT.search(said)
+    if limit and not re.search(_REFUSED[0][1], limit[1]):
+        return "never" if pending_verdict(limit[1]) == "never" else "waits"
+    return next(
+        (verdict for verdict, form in _REFUSED if re.search(form, said, re.IGNORECASE)), "never"
+    )
+
+
+def with_meaning(reason: str) -> str:
+    """The reason as Slurm has it, and where it is a common one, what it means."""
+    meaning = _MEANING.get(_word(reason))
+    return f"{reason}: {meaning}" if meaning else reason
+
+
+def last_words(said: str) -> str:
+    """Words of sbatch on its failure in one line: a limit's name, and the error."""
+    lines = [line.strip() for line in said.strip().splitlines() if line.strip()]
+    limit = _LIMIT.search(said)
+    last = lines[-1] if lines else "no reason given"
+    return f"{last} [{limit[1]}]" if limit and limit[1] not in last else last

@@ -3,7 +3,7 @@
 
 import pytest
 
-from checks.common.slurm.reasons import last_words, pending_verdict, refusal_verdict, with_meaning
+from checks.common.slurm.job import last_words, pending_verdict, refusal_verdict, with_meaning
 
 PENDING = {
     "waits": [

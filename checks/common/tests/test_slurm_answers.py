@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from checks.common.slurm.commands import Answer, Slurm, run_here
-from checks.common.slurm.text import left_s, seconds_of, slurm_seconds
+from checks.common.slurm.commands import Answer, Slurm, left_s, run_here, seconds_of, slurm_seconds
 
 
 def test_steps_of_a_job_are_limited_where_slurm_says_so_and_it_is_asked_until_it_does():

@@ -13,7 +13,7 @@ from assay.run.launches import launches_to_come
 from assay.schema.loading import campaign_from_text
 from assay.sites import site_file
 from assay.sites.loading import load_site
-from checks.common.brought import checks_with
+from checks.common.registry import checks_with
 from plugins.reframe.classes.derived import class_of, variant_of
 from plugins.reframe.suites import with_suites
 from plugins.reframe.tests.test_suites_on_cluster import HEAD, OF_TUTORIAL, SUITE
