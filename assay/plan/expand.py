@@ -25,7 +25,7 @@ from records.input_files import line_with, read_whole
 from records.run.plan import Plan, canonical_json, case_digest, case_ids
 
 #: Keys of an entry that ask something of a job beside ranks.
-JOB = ("cpus_per_task", "resources", "switches")
+JOB = ("cpus_per_task", "resources")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -86,7 +86,7 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
             case = f"{check} in {environment} with {brief(combination.params)}"
             if owner.job != job:
                 raise AssayError(
-                    f"{here} and {there} differ in resources, switches or cpus_per_task only:"
+                    f"{here} and {there} differ in resources or cpus_per_task only:"
                     f" {case}; a report could not tell them apart: write two campaigns"
                 )
             if not (owner.relative or combination.relative):

@@ -22,7 +22,6 @@ from assay.sites.facts import SiteFacts
 from assay.sites.site import Site
 from checks.common.parameters import unknown_resource
 from checks.common.registry import Checks, brought_by, descriptions_of, folders_of, metrics_of
-from checks.common.switches import unfit_switches
 from records.errors import AssayError
 from records.plugins import hooks, plugins
 from records.run.plan import Plan, PlannedCase, Sequential, Totals
@@ -157,14 +156,12 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
         if combination is not previous:
             previous = combination
             definition = combination.definition
-            cpus, resources, switches = map(combination.job.get, JOB)
+            cpus, resources = map(combination.job.get, JOB)
             slots = site.with_cpus_per_task(cpus)
             layout = definition.layout(combination.parameters, slots.cores_per_node)
             unfit = definition.infeasible(combination.parameters, layout, slots)
             if unfit and cpus:
                 unfit = f"with {cpus} CPUs a rank: {unfit}"
-            leaves = site.topology.leaves if site.topology else {}
-            unfit = unfit_switches(switches, layout.nodes, leaves, site.name) or unfit
             unfit = unknown_resource(resources or {}, site.resources, site.name) or unfit
             if unfit and by_option and layout.nodes > site.nodes:
                 unfit += " by --nodes"
@@ -184,7 +181,6 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             cpus_per_task=cpus,
             resources=resources or {},
             alone=combination.alone,
-            switches=switches,
             skipped=_lacks(case, features, definition.site_program, site) or unfit,
         )
 

@@ -23,7 +23,6 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.slurm.allocation import ENDING_S, Allocation
-from checks.common.switches import nodes_to_be_sure
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.run.plan import Plan
 
@@ -60,17 +59,13 @@ class InOneJob:
 
 def nodes_at_once(plan: Plan, site: Site) -> int:
     """Number of nodes that an allocation needs: as --nodes says, else those of the widest launch,
-    or of several at a time, and as many as leave no doubt that launches lie at switches as they
-    ask."""
+    or of several at a time."""
     if said := plan.narrowed.get("nodes"):
         return int(str(said))
     cases = [case for case in plan.cases if case.skipped is None]
-    topology = site.description.topology
-    leaves = topology.topology().leaves if topology else {}
-    sure = max((nodes_to_be_sure(c.switches, c.nodes, leaves) for c in cases), default=1)
     widest = max((case.nodes for case in cases), default=1)
     side_by_side = min(site.description.concurrency, len(cases)) * widest
-    return max(widest, min(site.facts().nodes, max(side_by_side, sure)))
+    return max(widest, min(site.facts().nodes, side_by_side))
 
 
 class Allocations:
@@ -93,8 +88,8 @@ class Allocations:
         #: Whether launches share an allocation.
         self.shared = asked is not None
         self._inherited = self._now = None if asked is None else asked.inherited
-        #: Why the job that the harness runs in serves no more, and the last step seen.
-        self._over, self._last_step = "", -1
+        #: Why the job that the harness runs in serves no more.
+        self._over = ""
         self._held = ExitStack()
         self._folder: JobFolder | None = None
         self._beats, self._beat_at, self._unheard = 0, 0.0, False
@@ -116,7 +111,7 @@ class Allocations:
             return None
         now = self._now
         if now is not None and now.ends_at - ENDING_S - time.monotonic() >= next_s:
-            return now.model_copy(update={"last_step": self._last_step})
+            return now
         if self._inherited is not None:
             too_late = f"less than the {next_s:.0f} s are left that the next launch may take"
             raise AssayError(
@@ -126,7 +121,7 @@ class Allocations:
                 ExitStatus.INCONCLUSIVE,
             )
         self.end()
-        self._now, self._last_step = self._new(longest_s, estimate_s, self._asked.limit_s), -1
+        self._now = self._new(longest_s, estimate_s, self._asked.limit_s)
         return self._now
 
     def _new(self, longest_s: float, estimate_s: float, limit_s: float | None) -> Allocation:
@@ -178,12 +173,6 @@ class Allocations:
         """End what launches that are over have left in the job."""
         if (job := self._now or self._inherited) is not None:
             end_steps(self._site, self._work.name, job.job_id)
-
-    def saw(self, step: str) -> None:
-        """A launch ran as this step, JOB.NUMBER."""
-        job, _, number = step.partition(".")
-        if self._now is not None and job == self._now.job_id and number.isdecimal():
-            self._last_step = max(self._last_step, int(number))
 
     def over(self, why: str) -> None:
         """The current allocation has ended by itself, or has no time or no steps left."""

@@ -336,7 +336,6 @@ class Driver:
             said = f"what the session said of this launch was refused: {fault}"
             message = Outcome("wrong", said, launch_index=launch.index)
             record = self._records.record(launch, message, artifacts, self._batch)
-        self.allocations.saw(message.job_id or "")
         self._append(record, writer)
         self._attempts.made(launch, message)
         self._results += record.status != "lost"

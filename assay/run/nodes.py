@@ -57,9 +57,7 @@ def granted(
 ) -> Allocation:
     """The allocation of a job as Slurm describes it while it runs, but for nodes `without`."""
     nodes = [node for node in named_nodes(site, job["NodeList"]) if node not in without]
-    topology, rest_s = site.description.topology, commands.left_s(job)
-    leaves = topology.topology().leaves if topology else {}
-    there = {switch: [node for node in at if node in nodes] for switch, at in leaves.items()}
+    rest_s = commands.left_s(job)
     return Allocation(
         job_id=job["JobId"],
         nodes=nodes,
@@ -67,7 +65,6 @@ def granted(
         seed=seed,
         at_once=site.description.concurrency,
         cores=site.description.shared_cores,
-        leaves={switch: here for switch, here in there.items() if here},
     )
 
 
@@ -92,12 +89,12 @@ def own_allocation(
         return None
     out, here = _left_out(site), socket.gethostname().partition(".")[0]
     mine = {node for node in nodes if node.partition(".")[0] == here} - out
-    shapes = {(case.nodes, case.switches) for case in cases}
+    widest = max((case.nodes for case in cases), default=0)
     for without in [out | mine, out] if mine else [out]:
         if set(nodes) <= without:
             continue
         found = granted(site, job, seed, without)
-        if None not in [found.drawn(count, found.nodes, "", at) for count, at in shapes]:
+        if widest <= len(found.nodes):
             if mine - without:
                 say(f"{named} has no node to spare: assay itself takes time of {min(mine)}")
             return found

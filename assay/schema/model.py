@@ -11,7 +11,6 @@ from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from checks.common.parameters import CpusPerTask, Ranks, Resources
 from checks.common.registry import CHECKS, Checks
-from checks.common.switches import Switches
 from records.run.brought import Choice
 from records.sections import Name, Section, key
 from records.unit_texts import KNOWN
@@ -67,12 +66,6 @@ class CaseGroup(Section):
     alone: bool | None = key(
         "True if no other launch runs meanwhile where several share an allocation; without it those"
         " of several nodes run alone, those of one node side by side.",
-        default=None,
-    )
-    switches: Switches | None = key(
-        "Nodes that a launch gets, by the switches of the site's `topology`: one, all at one"
-        " switch; several, dealt out over as many as can be; without it anywhere. Where the site's"
-        " switches do not allow it the cases are skipped.",
         default=None,
     )
     once: bool | None = key(

@@ -28,7 +28,7 @@ class Run(OwnProgram):
     def nodes_asked(self) -> Sequence[str] | None:
         """Nodes of listed pairs, to which Slurm adds others; in an allocation with others of it."""
         asked, setting, params = super().nodes_asked(), self.setting, self.params
-        if asked or setting.switches or not params.only:
+        if asked or not params.only:
             return asked
         where = setting.partition["slurm_partition"], setting.partition["access"]
         return nodes_for_pairs(params.only, params.nodes, *where, setting.drawn_by)

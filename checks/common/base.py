@@ -7,13 +7,11 @@ judging.py judges what it printed.
 
 from __future__ import annotations
 
-import os
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from random import Random
 from typing import Any, cast
 
 from checks.common import json_lines
@@ -22,9 +20,7 @@ from checks.common.definition import CheckDefinition
 from checks.common.evidence import Claim
 from checks.common.guard import CheckError, form_of, line_below, wrappers
 from checks.common.json_lines import Printed
-from checks.common.slurm.allocation import ALLOCATION, RUN_ID, told_allocation
-from checks.common.slurm.commands import HERE
-from checks.common.switches import drawn_among
+from checks.common.slurm.allocation import told_allocation
 from records.metric import Metric
 from records.site.limits import Nominal
 from records.site.topology import Topology
@@ -45,7 +41,6 @@ class Setting:
     cpus_per_task: int = 0
     #: Whether the job has resources besides nodes, which may be devices.
     has_resources: bool = False
-    switches: str = ""
     #: Names the launch where its nodes are drawn.
     drawn_by: str = ""
     #: Of the environment: expression for the library's name, demanded device, variables that ranks
@@ -135,8 +130,7 @@ class MpiCheck:
         """End what `begin` started: the job has ended."""
 
     def nodes_asked(self) -> Sequence[str] | None:
-        """The nodes that the launch must have, so many hops apart or at switches; None: as Slurm
-        places it. In an allocation they are drawn when they are free."""
+        """The nodes that the launch must have, so many hops apart; None: as Slurm places it."""
         hops, setting = self.definition.hops_asked(self.params), self.setting
         topology = setting.topology
         if hops and topology is not None:
@@ -144,12 +138,7 @@ class MpiCheck:
             held = frozenset(allocation.nodes) if allocation else None
             # Where the allocation has no such pair, one that it lacks: the launch is refused.
             return topology.pair_at(hops, cores, held) or topology.pair_at(hops, cores)
-        if not setting.switches or topology is None or ALLOCATION in os.environ:
-            return None
-        up = HERE.up_nodes(setting.partition["slurm_partition"]) or set()
-        dice = Random(f"{os.environ.get(RUN_ID)}.{setting.drawn_by}")  # noqa: S311  no secret
-        count = -(-setting.ranks // setting.ranks_per_node)
-        return drawn_among(setting.switches, count, up, topology.leaves, dice)
+        return None
 
     def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:
         """True if the program reached its end; our programs print a line."""

@@ -80,8 +80,6 @@ class SuiteTest:
             )
         digest = digest_of(self.file, self.asked.class_)
         cls = self._listed()
-        if entry.switches:
-            raise AssayError("switches: Slurm places the tests of suites; leave it out")
         if cls.kind == "compile":
             raise AssayError(f"{cls.name} compiles only; name a test that runs")
         variants = self._variants(cls)

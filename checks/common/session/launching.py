@@ -33,7 +33,6 @@ from checks.common.session.outcome import PROGRAMS, Outcome, WorkFolderError, em
 from checks.common.slurm.commands import HALTING_S, HERE, limits_s
 from checks.common.slurm.scheduler import job_loss, run_options
 from checks.common.sources import LAUNCH_SCRIPTS, launch_files
-from checks.common.switches import Switches
 from records.site.topology import Topology, TopologyDescription
 
 
@@ -53,7 +52,6 @@ class LaunchRequest(BaseModel):
     attempt: int = Field(ge=1)
     limit_s: float = Field(gt=0, le=1e7)
     undisturbed: bool = True
-    switches: Switches | None = None
     cpus_per_task: CpusPerTask | None = None
     resources: Resources = {}
 
@@ -132,7 +130,7 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
         job.options, job.asked_nodes = run_options(), self.launch.nodes_asked()
         if job.asked_nodes:
             job.options.append(f"--nodelist={','.join(job.asked_nodes)}")
-        job.undisturbed, job.switches = asked.undisturbed, asked.switches
+        job.undisturbed = asked.undisturbed
         job.needs_s = self.limit_s + HALTING_S
         alone = self.definition.without_mpi
         launcher = getlauncher("assay-srun" if alone else extras["launcher"])()
@@ -150,7 +148,6 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
             ranks_per_node=self.asked.ranks_per_node,
             cpus_per_task=self.asked.cpus_per_task or 0,
             has_resources=bool(self.asked.resources),
-            switches=self.asked.switches or "",
             drawn_by=self.drawn_by,
             **{name: extras[name] for name in ("library", "device", "seen", "programs")},
             features=self.current_environ.features,

@@ -74,11 +74,6 @@ class Slurm:
         by_process = re.match(r"proctrack/(linuxproc|pgid)", tracked) is not None
         return by_process and not ended.endswith("/end-of-job")
 
-    def most_steps(self) -> int | None:
-        """Number of steps that Slurm gives a job (MaxStepCount); None where it does not say."""
-        found = re.match(r"\d+", setting(self.settings(), "MaxStepCount") or "")
-        return int(found[0]) if found else None
-
     def cancel(self, *words: str) -> None:
         """`scancel` these jobs or steps."""
         if words:

@@ -22,7 +22,6 @@ from checks.common.slurm.commands import (
     fields,
     job_line,
     left_s,
-    setting,
     slurm_seconds,
 )
 from records.run.queue_state import QueueState, State
@@ -32,9 +31,6 @@ from records.waiting import CONTROLLER_S, JOB_CLEARING_S, SILENCE_S, scaled
 QUIET_POLL_S = 2.0
 #: Seconds until a job that Slurm did not take is handed in again: at first, and at most.
 FIRST_RETRY_S, MOST_RETRY_S = 5.0, 60.0
-#: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
-#: A reason may be that old: Slurm renews it when it plans.
-ALONE_S = 120.0
 #: Seconds between two looks at a job whose nodes Slurm still clears.
 _CLEARING_LOOK_S = 0.5
 
@@ -55,6 +51,43 @@ _ENDS = {
     "PREEMPTED": "was preempted by another job",
     "TIMEOUT": "reached its time limit",
 }
+
+#: `waits`: the same job may be taken later. `never`: it will not be taken as it is. `unreached`:
+#: Slurm could not be asked. `unclear`: a limit of accounting, Slurm does not say which. `nodes`: no
+#: nodes fit now, and those that are out of service do not count.
+Refusal = Literal["waits", "never", "unreached", "unclear", "nodes"]
+
+#: Reasons of a job that never runs as it is, in the words of Slurm 20.11 to 24.11: it is above
+#: a limit, or what it names is not there, or a budget of processor time is used up. What is not
+#: known here is waited for: reasons come with new versions.
+_NEVER = re.compile(
+    r"Partition(Node|Time)Limit|PartitionConfig|MaxMemPerLimit|(Bad)?Constraints$"
+    r"|Invalid(Account|QOS)|(QOS|Account)NotAllowed|Reservation(Deleted|Invalid)"
+    r"|DependencyNeverSatisfied|DeadLine|(Association|QOS)TimeLimit"
+    r"|\w*PerJob(Limit)?$|\w*PerNode$|QOSMin"
+    r"|(Assoc|QOS)Grp\w*(?<!Run)Minutes(Limit)?$|(Assoc|QOS)GrpWall"
+)
+
+#: Errors of sbatch (slurm_errno.c); the order matters.
+_REFUSED: tuple[tuple[Refusal, str], ...] = (
+    ("waits", r"Submit\w*(Limit|PerAccount|PerUser)"),
+    ("waits", r"(Slurm )?(job queue full|temporarily unable)|temporarily disabled|try again"),
+    ("waits", r"Resource temporarily unavailable|submissions disabled|presently disabled"),
+    ("waits", r"partition not available|Partition in down state"),
+    (
+        "waits",
+        r"nodes are busy|node not available|reservation not usable now|reservation is in use",
+    ),
+    ("waits", r"maintenance reservation|Switch resources|PrologSlurmctld is still|burst buffer$"),
+    ("waits", r"QOS usage threshold|can not start immediately|ports are in use"),
+    ("unreached", r"unable to contact|connect|communicat|timed? ?out|munge|authentic|credential"),
+    ("unreached", r"zero bytes|system call|controller|no space|writing script|did not answer"),
+    ("unreached", r"socket|(sending|receiving) message|message length"),
+    ("nodes", r"Requested (node|partition) configuration"),
+    ("unclear", r"violates accounting/QOS policy"),
+)
+#: The word that sbatch prints in a line of its own, before the error, where a limit is met.
+_LIMIT = re.compile(r"^sbatch: error: (\w*(?:Limit|Per[A-Z]\w+|Minutes|Assoc\w+|QOS\w+))\s*$", re.M)
 
 #: Is given where a job is, whenever that was found out.
 Watch = Callable[[QueueState], None]
@@ -92,7 +125,6 @@ class SlurmJob:
         #: By time.monotonic(): when Slurm was asked, when it answered, when `watch` was called.
         self.asked_at = self.reached_at = self.told_at = self.handed_in.steady
         self._silent_at: float | None = None
-        self._alone = Alone(slurm)
 
     @property
     def state(self) -> str:
@@ -154,10 +186,7 @@ class SlurmJob:
 
     def never_runs(self) -> str | None:
         """Why the pending job will not run however long one waits; None: it may."""
-        reason = self.described.get("Reason", "None")
-        verdict = pending_verdict(reason)
-        never = verdict == "never" or self._alone.long_enough(verdict)
-        return with_meaning(self.reason) if never else None
+        return self.reason if waits_in_vain(self.described.get("Reason", "None")) else None
 
     def tell(self, state: State, reason: str = "") -> None:
         """Give `watch` where the job is."""
@@ -212,29 +241,6 @@ class SlurmJob:
         self._silent_at = None
 
 
-class Alone:
-    """Since when no other job runs. A limit on all jobs together is then one on this job alone."""
-
-    def __init__(self, slurm: Slurm = HERE) -> None:
-        self._slurm = slurm
-        self._since: float | None = None
-
-    def long_enough(self, verdict: Pending) -> bool:
-        """Asked again and again: whether a job pending with this verdict waits for no other job."""
-        whose = {"mine": ["--me"], "shared": list[str]()}.get(verdict)
-        if verdict == "shared":
-            hidden = setting(self._slurm.settings(), "PrivateData") or ""
-            whose = None if re.search(r"\bjobs\b", hidden) else whose
-        if whose is not None:
-            listed = "squeue", "--noheader", *whose, "--states=R,S,CF,CG,SO", "--format=%i"
-            running = self._slurm.output(*listed)
-            if running is not None and not running.strip():
-                self._since = self._since or time.monotonic()
-                return time.monotonic() - self._since > ALONE_S
-        self._since = None
-        return False
-
-
 def _end_to_come(job: Mapping[str, str]) -> str | None:
     """Why a job that still runs has been told to end; None: it has not.
 
@@ -248,89 +254,19 @@ def _end_to_come(job: Mapping[str, str]) -> str | None:
     return None
 
 
-#: `waits`: it may pass by itself. `never`: this job as it is will not run. `mine`, `shared`: a
-#: limit on what the user's, or an account's or a QOS's, running jobs have together.
-Pending = Literal["waits", "never", "mine", "shared"]
-
-#: `waits`: the same job may be taken later. `never`: it will not be taken as it is. `unreached`:
-#: Slurm could not be asked. `unclear`: a limit of accounting, Slurm does not say which. `nodes`: no
-#: nodes fit now, and those that are out of service do not count.
-Refusal = Literal["waits", "never", "unreached", "unclear", "nodes"]
-
-#: The order matters: what an earlier line matches is no business of a later one.
-_PENDING: tuple[tuple[Pending, str], ...] = (
-    # The job alone is above a limit; or what it names is not there.
-    ("never", r"Partition(Node|Time)Limit|PartitionConfig|MaxMemPerLimit|(Bad)?Constraints$"),
-    ("never", r"Invalid(Account|QOS)|(QOS|Account)NotAllowed|Reservation(Deleted|Invalid)"),
-    ("never", r"DependencyNeverSatisfied|DeadLine|(Association|QOS)TimeLimit"),
-    ("never", r"\w*PerJob(Limit)?$|\w*PerNode$|QOSMin"),
-    # A budget of processor time that is used up.
-    ("never", r"(Assoc|QOS)Grp\w*(?<!Run)Minutes(Limit)?$|(Assoc|QOS)GrpWall"),
-    ("mine", r"\w*PerUser(Limit)?$|AssocMaxJobsLimit|(Association|QOS)JobLimit"),
-    ("shared", r"(Assoc|QOS)Grp|Max\w+PerAccount$|(Association|QOS)ResourceLimit|AccountingPolicy"),
-)
-
-_REFUSED: tuple[tuple[Refusal, str], ...] = (
-    ("waits", r"Submit\w*(Limit|PerAccount|PerUser)"),
-    ("waits", r"(Slurm )?(job queue full|temporarily unable)|temporarily disabled|try again"),
-    ("waits", r"Resource temporarily unavailable|submissions disabled|presently disabled"),
-    ("waits", r"partition not available|Partition in down state"),
-    (
-        "waits",
-        r"nodes are busy|node not available|reservation not usable now|reservation is in use",
-    ),
-    ("waits", r"maintenance reservation|Switch resources|PrologSlurmctld is still|burst buffer$"),
-    ("waits", r"QOS usage threshold|can not start immediately|ports are in use"),
-    ("unreached", r"unable to contact|connect|communicat|timed? ?out|munge|authentic|credential"),
-    ("unreached", r"zero bytes|system call|controller|no space|writing script|did not answer"),
-    ("unreached", r"socket|(sending|receiving) message|message length"),
-    ("nodes", r"Requested (node|partition) configuration"),
-    ("unclear", r"violates accounting/QOS policy"),
-)
-#: The word that sbatch prints in a line of its own, before the error, where a limit is met.
-_LIMIT = re.compile(r"^sbatch: error: (\w*(?:Limit|Per[A-Z]\w+|Minutes|Assoc\w+|QOS\w+))\s*$", re.M)
-
-#: What the commonest reasons mean, for readers.
-_MEANING = {
-    "Priority": "other jobs come first",
-    "Resources": "its nodes are in use",
-    "JobHeldUser": "held by a user; scontrol release lets it go",
-    "JobHeldAdmin": "held by an administrator",
-    "BeginTime": "its begin time has not come",
-    "Reservation": "its reservation has not begun",
-    "ReqNodeNotAvail": "nodes that it needs are reserved, drained or down",
-    "PartitionDown": "the partition takes no jobs now",
-    "PartitionInactive": "the partition takes no jobs now",
-    "PartitionTimeLimit": "its time limit is above the partition's MaxTime",
-    "PartitionNodeLimit": "it asks for more nodes than the partition allows or has",
-}
-
-
-def pending_verdict(reason: str) -> Pending:
-    """Verdict on waiting for a job that is pending for this reason."""
-    word = _word(reason)
-    return next((verdict for verdict, form in _PENDING if re.match(form, word)), "waits")
-
-
-def _word(reason: str) -> str:
-    """The reason without what follows it: "ReqNodeNotAvail, UnavailableNodes:n4"."""
-    return reason.partition(",")[0].strip(" ()")
+def waits_in_vain(reason: str) -> bool:
+    """True if a job that is pending for this reason does not run however long one waits."""
+    return _NEVER.match(reason.partition(",")[0].strip(" ()")) is not None
 
 
 def refusal_verdict(said: str) -> Refusal:
     """Meaning of these words of `sbatch` on its standard error."""
     limit = _LIMIT.search(said)
     if limit and not re.search(_REFUSED[0][1], limit[1]):
-        return "never" if pending_verdict(limit[1]) == "never" else "waits"
+        return "never" if waits_in_vain(limit[1]) else "waits"
     return next(
         (verdict for verdict, form in _REFUSED if re.search(form, said, re.IGNORECASE)), "never"
     )
-
-
-def with_meaning(reason: str) -> str:
-    """The reason as Slurm has it, and where it is a common one, what it means."""
-    meaning = _MEANING.get(_word(reason))
-    return f"{reason}: {meaning}" if meaning else reason
 
 
 def last_words(said: str) -> str:

@@ -188,7 +188,6 @@ def test_an_environment_that_the_class_does_not_take_is_left_out_with_the_remedy
         (entry("environments: {PrgEnv-gnu: other}"), "no 'other' on the site"),
         (entry(MAP, "NeedsModules"), "asks for modules GROMACS/2024, and the site has no module"),
         (entry(MAP, "AfterAnother"), "depends_on Skips: only fixtures run before a test"),
-        (entry(MAP).rstrip("\n") + "\n    switches: one\n", "switches: Slurm places the tests"),
         (entry(MAP) + entry(MAP), "the name both_units is taken"),
         (entry(MAP).rstrip("\n") + "\n    matrix: {a: [1]}\n", "use reframe.params and vars"),
     ],
