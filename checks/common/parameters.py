@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -132,28 +131,29 @@ class EachOnce(GroupedMetadata):
 #: Greatest number of CPUs of a rank.
 MAX_CPUS_PER_TASK = 4096
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
+
+def _matching(form: str, allowed: str) -> AfterValidator:
+    """Validator of text that an option of sbatch may hold."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and not re.fullmatch(form, value):
+            raise ValueError(f"found {value!r:.100}; allowed is {allowed}")
+        if isinstance(value, int) and not 0 <= value <= 2**53:
+            raise ValueError(f"found {value}; allowed is an integer from 0 to {2**53}")
+        return value
+
+    return AfterValidator(check)
 
 
-def _name(text: str) -> str:
-    if not _NAME.fullmatch(text):
-        raise ValueError(f"found {text!r:.100}; allowed is a name of small letters, digits and _")
-    return text
-
-
-def _value(value: int | str) -> int | str:
-    if isinstance(value, str) and not _WORD.fullmatch(value):
-        raise ValueError(
-            f"found {value!r:.100}; allowed is a word of letters, digits, dots, colons and hyphens"
-        )
-    if isinstance(value, int) and not 0 <= value <= 2**53:
-        raise ValueError(f"found {value}; allowed is an integer from 0 to {2**53}")
-    return value
-
-
-ResourceName = Annotated[str, AfterValidator(_name)]
-_Value = Annotated[int | str, AfterValidator(_value)]
+ResourceName = Annotated[
+    str, _matching(r"[a-z][a-z0-9_]{0,63}", "a name of small letters, digits and _")
+]
+_Value = Annotated[
+    int | str,
+    _matching(
+        r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}", "a word of letters, digits, dots, colons and hyphens"
+    ),
+]
 #: Resources by name, each with the values of its template: {"gpu": {"count": 1}}.
 Resources = dict[ResourceName, dict[ResourceName, _Value]]
 CpusPerTask = Annotated[int, Field(ge=1, le=MAX_CPUS_PER_TASK)]

@@ -15,7 +15,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from statistics import fmean, geometric_mean, median
 
 from checks.common.answer import Reading
@@ -43,30 +43,13 @@ class Match:
         """Text that the group caught."""
         return self.line[self.begin : self.end]
 
-    @cached_property
-    def anchored(self) -> str:
-        """An expression for the whole line: words as they are, other numbers left open."""
-        before, after = self.line[: self.begin].lstrip(), self.line[self.end :].rstrip()
-        return f"^\\s*{_opened(before)}(\\S+){_opened(after)}\\s*$"
-
-
-def _opened(text: str) -> str:
-    opened = {True: r"\s+", False: r"\S+"}
-    return "".join(
-        opened[part.isspace()] if part.isspace() or re.search(r"\d", part) else re.escape(part)
-        for part in re.split(r"(\s+|[^\s:=,;()]*\d[^\s:=,;()]*)", text)
-    )
-
 
 def expression_fault(text: str, groups: int | None = None) -> str | None:
     """Fault of an expression, which must have so many groups, or None."""
     try:
         found = re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
-        at = getattr(error, "pos", None)
-        where = "" if at is None else f" at character {at + 1}: {text[:at][-20:]}»{text[at:][:20]}"
-        said = getattr(error, "msg", str(error))
-        return f"is no regular expression ({said}{where}); allowed are those of Python's re"
+        return f"is no regular expression ({error}); allowed are those of Python's re"
     if groups is not None and found.groups != groups:
         return (
             f"has {found.groups} groups; allowed is {groups}, around the number: write (?:…) for"
@@ -111,16 +94,13 @@ def matches(expression: str, lines: Sequence[str]) -> list[Match]:
     ]
 
 
-def value_of(caught: Caught, found: Sequence[Match], elsewhere: Callable[[], str]) -> Metric:
-    """The metric of these matches. Raises OutputError where it is missing or no number; then the
-    lines of the other stream, `elsewhere`, are looked at."""
+def value_of(caught: Caught, found: Sequence[Match]) -> Metric:
+    """The metric of these matches. Raises OutputError where it is missing or no number."""
     name = caught.metric.name
     if not found:
-        said = f"metric {name} is missing: no line of {caught.stream} matches {caught.find!r:.200}"
-        other = "stdout" if caught.stream == "stderr" else "stderr"
-        for one in matches(caught.find, own_lines(elsewhere()))[:1]:
-            said += f"; line {one.number} of {other} does: write `from: {other}`"
-        raise OutputError(said)
+        raise OutputError(
+            f"metric {name} is missing: no line of {caught.stream} matches {caught.find!r:.200}"
+        )
     if caught.of == "only" and len(found) > 1:
         places = ", ".join(str(one.number) for one in found[:5])
         raise OutputError(
@@ -183,9 +163,7 @@ def read(
             if not matches(expression, lines):
                 return Reading(wrong=f"no line matches {expression!r:.200}, which must be there")
         metrics = [
-            value_of(one, matches(one.find, own_lines(said())), lambda: text)
-            if one.stream == "stderr"
-            else value_of(one, matches(one.find, lines), said)
+            value_of(one, matches(one.find, own_lines(said()) if one.stream == "stderr" else lines))
             for one in line.metrics
         ]
         wrong = next(_beyond(line, metrics, memory_bytes), None)
