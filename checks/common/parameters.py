@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
