@@ -14,9 +14,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+import msgspec
 import reframe as rfm
 import reframe.utility.sanity as sn
-from pydantic import BaseModel, ConfigDict, Field
 from reframe.core.backends import getlauncher, register_launcher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function
 from reframe.core.launchers import JobLauncher
@@ -26,7 +26,6 @@ from checks.common.base import MpiCheck, Setting, leaf_of
 from checks.common.definition import CheckDefinition
 from checks.common.json_lines import TOKEN, read_printed, session_lines
 from checks.common.judging import EndedJob, JudgingError, judge
-from checks.common.parameters import CpusPerTask, Ranks, Resources
 from checks.common.session.builds import build_of
 from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
 from checks.common.session.outcome import PROGRAMS, Outcome, WorkFolderError, emit, folder_trouble
@@ -36,24 +35,22 @@ from checks.common.sources import LAUNCH_SCRIPTS, launch_files
 from records.site.topology import Topology, TopologyDescription
 
 
-class LaunchRequest(BaseModel):
+class LaunchRequest(msgspec.Struct, frozen=True):
     """A line of the list, as far as it is used."""
 
-    model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
-
-    index: int = Field(ge=0)
-    case_id: str = Field(pattern=r"^[a-z][a-z0-9_]*-[0-9a-f]+$", max_length=100)
+    index: int
+    case_id: str
     check: str
-    environment: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    environment: str
     params: dict[str, Any]
-    ranks: Ranks
-    ranks_per_node: Ranks
-    block: int = Field(ge=0)
-    attempt: int = Field(ge=1)
-    limit_s: float = Field(gt=0, le=1e7)
+    ranks: int
+    ranks_per_node: int
+    block: int
+    attempt: int
+    limit_s: float
     undisturbed: bool = True
-    cpus_per_task: CpusPerTask | None = None
-    resources: Resources = {}
+    cpus_per_task: int | None = None
+    resources: dict[str, dict[str, int | str]] = {}
 
 
 @cache

@@ -11,7 +11,6 @@ import errno
 import os
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -208,18 +207,13 @@ def fault_of(error: BaseException, folder: Path) -> Fault | None:
 
     `folder`: where the session writes; files missing elsewhere are the check's own fault.
     """
-    for one in _chain(error):
-        if isinstance(one, WorkFolderError):
+    cause: BaseException | None = error
+    while cause is not None:
+        full = isinstance(cause, OSError) and (cause.errno in _DISK or folder_trouble(folder))
+        if full or isinstance(cause, WorkFolderError):
             return "work-folder"
-        if isinstance(one, OSError) and (one.errno in _DISK or folder_trouble(folder)):
-            return "work-folder"
+        cause = cause.__cause__ or cause.__context__
     return None
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from assay.tests.campaign_texts import SITE_FILE
 from checks.common.base import leaf_of
 from checks.common.guard import CheckError, line_below
 from checks.common.registry import CHECKS, add_folder
-from checks.common.sources import MOST_BYTES, build_files, launch_files
+from checks.common.sources import build_files, launch_files
 from checks.common.tests.test_folders import CAMPAIGN, HELLO, folder
 from records.errors import AssayError, ExitStatus
 
@@ -140,8 +140,4 @@ def test_files_of_a_check_are_all_but_hidden_ones_and_samples(tmp_path):
 def test_files_that_launches_cannot_take_are_refused(tmp_path):
     (tmp_path / "session.sh").touch()
     with pytest.raises(AssayError, match=r"session\.sh: a launch has a file of this name"):
-        launch_files(tmp_path)
-    with (tmp_path / "large").open("wb") as file:
-        file.truncate(MOST_BYTES + 1)
-    with pytest.raises(AssayError, match="its files take 256 MB"):
         launch_files(tmp_path)
