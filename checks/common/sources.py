@@ -47,7 +47,8 @@ def program_folders(*, shipped: bool = True) -> list[Path]:
 
 def launch_files(folder: Path) -> list[Path]:
     """Files of a check outside the tree that are copied to each of its launches: all but hidden
-    ones and those of `samples` and `tests`. Raises AssayError for a name that Assay's files have."""
+    ones and those of `samples` and `tests`. Raises AssayError for a file that has
+    the name of one of Assay's."""
     left_out = {"__pycache__", "samples", "tests"}
     found = []
     for path in sorted(folder.rglob("*")):
