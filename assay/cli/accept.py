@@ -26,7 +26,7 @@ from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.schema.problems import listed
 from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
-from checks.common.brought import checks_with
+from checks.common.registry import checks_with
 from records.errors import AssayError
 from records.forms import as_text
 from records.input_files import kind_at, opened

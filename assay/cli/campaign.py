@@ -39,7 +39,7 @@ from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of, site_to_plan_for
 from assay.sites.site import Site
 from assay.terminal import say
-from checks.common.brought import checks_with
+from checks.common.registry import checks_with
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
 from records.run.plan import Plan

@@ -16,7 +16,7 @@ from assay.documents.run_checks import Check
 from assay.documents.verify import verify
 from assay.run.named_runs import run_of
 from assay.terminal import say
-from checks.common.brought import checks_with
+from checks.common.registry import checks_with
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.run.run_directory import RunDirectory, open_run

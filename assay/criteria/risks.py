@@ -18,8 +18,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from checks.common.brought import checks_with
-from checks.common.registry import Checks
+from checks.common.registry import Checks, checks_with
 from records.criteria import (
     Criteria,
     Criterion,

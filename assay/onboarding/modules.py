@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from assay.commands import run_command
 from assay.sites.login import login_environment
-from checks.common.session.preparation import NO_MODULE, preparation
+from checks.common.session.launch_commands import NO_MODULE, preparation
 from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
 from records.text.plain_text import natural

@@ -19,8 +19,7 @@ from assay.sites.site import Site
 from assay.sites.site_file import read_site_file, site_file
 from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded, unset_fault
-from checks.common.session.launch_commands import LAUNCHERS
-from checks.common.session.preparation import NO_MODULE
+from checks.common.session.launch_commands import LAUNCHERS, NO_MODULE
 from records.errors import AssayError, InfrastructureError
 
 #: Seconds of the job that Slurm is asked about where the site states no longest one.

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from assay.commands import run_command
 from assay.sites.login import login_environment
-from checks.common.slurm.commands import Answer
-from checks.common.slurm.text import seconds_of
+from checks.common.slurm.commands import Answer, seconds_of
 from records.errors import InfrastructureError
 from records.site.topology import TopologyDescription, switches_of
 

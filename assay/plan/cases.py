@@ -17,16 +17,16 @@ from assay.schema.combinations import combinations, refuse_too_many_cases
 from assay.schema.model import Scale, Variant
 from assay.schema.problems import did_you_mean, listed, model_problems
 from assay.sites.facts import SiteFacts
-from checks.common.brought import checks_with
 from checks.common.definition import CheckDefinition
 from checks.common.parameters import Parameters
+from checks.common.registry import checks_with
 from checks.common.sizing import is_relative, sized
 from records.errors import AssayError
 from records.input_files import line_with, read_whole
 from records.run.plan import Plan, canonical_json, case_digest, case_ids
 
 #: Keys of an entry that ask something of a job beside ranks.
-JOB = ("cpus_per_task", "resources", "switches")
+JOB = ("cpus_per_task", "resources")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -178,7 +178,7 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
             case = f"{check} in {environment} with {brief(combination.params)}"
             if owner.job != job:
                 raise AssayError(
-                    f"{here} and {there} differ in resources, switches or cpus_per_task only:"
+                    f"{here} and {there} differ in resources or cpus_per_task only:"
                     f" {case}; a report could not tell them apart: write two campaigns"
                 )
             if not (owner.relative or combination.relative):

@@ -17,10 +17,8 @@ from assay.schema.model import Blocks, ReframeEntry
 from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
 from assay.sites.site import Site
-from checks.common.brought import brought_by
-from checks.common.registry import Checks, descriptions_of, folders_of, metrics_of
-from checks.common.resources import unknown_resource
-from checks.common.switches import unfit_switches
+from checks.common.parameters import unknown_resource
+from checks.common.registry import Checks, brought_by, descriptions_of, folders_of, metrics_of
 from records.errors import AssayError
 from records.plugins import hooks, plugins
 from records.run.plan import Plan, PlannedCase, Sequential, Totals
@@ -153,14 +151,12 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
         if combination is not previous:
             previous = combination
             definition = combination.definition
-            cpus, resources, switches = map(combination.job.get, JOB)
+            cpus, resources = map(combination.job.get, JOB)
             slots = site.with_cpus_per_task(cpus)
             layout = definition.layout(combination.parameters, slots.cores_per_node)
             unfit = definition.infeasible(combination.parameters, layout, slots)
             if unfit and cpus:
                 unfit = f"with {cpus} CPUs a rank: {unfit}"
-            leaves = site.topology.leaves if site.topology else {}
-            unfit = unfit_switches(switches, layout.nodes, leaves, site.name) or unfit
             unfit = unknown_resource(resources or {}, site.resources, site.name) or unfit
             if unfit and by_option and layout.nodes > site.nodes:
                 unfit += " by --nodes"
@@ -180,7 +176,6 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             cpus_per_task=cpus,
             resources=resources or {},
             alone=combination.alone,
-            switches=switches,
             skipped=_lacks(case, features, definition.site_program, site) or unfit,
         )
 

@@ -21,7 +21,6 @@ from assay.terminal import Say
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.job import BEFORE, OPEN, SlurmJob, Watch
-from checks.common.slurm.reasons import with_meaning
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.run.queue_state import QueueState
@@ -189,7 +188,7 @@ class Job:
                     if never := job.never_runs():
                         raise AssayError(f"job {self.job_id} can never start: Slurm says {never}")
                     if job.asked_at - begun > _QUIET_S:
-                        job.tell("pending", with_meaning(job.reason))
+                        job.tell("pending", job.reason)
             elif job.silent_s > SILENCE_S:
                 raise InfrastructureError(
                     f"Slurm does not answer for {SILENCE_S:.0f} s: {job.silence}"

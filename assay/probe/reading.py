@@ -12,8 +12,8 @@ from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts, sections_of
 from assay.probe.trials import Trial
 from assay.sites.site import Site
-from checks.common.evidence.marked_lines import marked_lines, whole_object
-from checks.common.evidence.ranks import Claim, Evidence, contradictions, read_evidence
+from checks.common.evidence import Claim, Evidence, contradictions
+from checks.common.json_lines import OutputError, marked_lines, read_evidence, whole_object
 from records.site.node_facts import NodeFacts
 from records.text.plain_text import one_line
 from records.text.reasons import speaking
@@ -221,6 +221,6 @@ def _evidence(output: str) -> Evidence | None:
     try:
         entries = [whole_object(line) for line in marked_lines(output)]
         evidence = [read_evidence(one) for one in entries if one.get("assay") == "evidence"]
-    except ValueError:
+    except OutputError:
         return None
     return evidence[0] if len(evidence) == 1 else None

@@ -27,7 +27,7 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import ENDING_S, Allocation
-from checks.common.slurm.text import HALTING_S, limits_s
+from checks.common.slurm.commands import HALTING_S, limits_s
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.run.chain import SEAL
@@ -314,8 +314,6 @@ class Driver:
             refused = f"what the session said of this launch was refused: {fault}"
             message = Outcome("wrong", refused, launch_index=launch.index)
             record = self._records.record(launch, message, artifacts, self._batch)
-        if self.own_job is not None:
-            self.own_job.saw(message.job_id or "")
         self._append(record, writer)
         self._attempts.made(launch, message)
         self._results += record.status != "lost"

@@ -16,8 +16,7 @@ from typing import Any
 
 from assay.sites.site import Site
 from assay.terminal import Say
-from checks.common.slurm.commands import Answer, Slurm
-from checks.common.slurm.text import is_down, pairs
+from checks.common.slurm.commands import Answer, Slurm, is_down, pairs
 from records.errors import InfrastructureError, UnreachableError
 from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from assay.plan import block_order, launch_limit_s, runs_alone
 from checks.common.session.outcome import BuildFailure, Outcome
-from checks.common.switches import Switches
 from records.run.interims import Interim, asked_blocks
 from records.run.plan import MOST_BLOCKS, Plan, PlannedCase
 from records.run.record import CASE_ID, Record, latest_attempts
@@ -40,7 +39,6 @@ class Launch:
     limit_s: float
     undisturbed: bool = True
     drawn_alone: bool | None = None
-    switches: Switches | None = None
     cpus_per_task: int | None = None
     resources: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -57,7 +55,7 @@ class Launch:
 
 _OF_CASE = (
     *("check", "environment", "params", "ranks", "ranks_per_node", "nodes"),
-    *("switches", "cpus_per_task", "resources"),
+    *("cpus_per_task", "resources"),
 )
 
 

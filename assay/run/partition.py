@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
 from assay.terminal import Say
-from checks.common.slurm import text
+from checks.common.slurm import commands
 from checks.common.slurm.allocation import ENDING_S, Allocation
-from checks.common.slurm.reasons import last_words
+from checks.common.slurm.job import last_words
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.run.plan import Plan, PlannedCase
 from reports.notation.labels import case_names
@@ -36,8 +36,8 @@ def partition_limits(site: Site) -> tuple[int | None, int | None]:
         )
     if answer.status:
         raise InfrastructureError(f"Slurm does not answer: {last_words(answer.stderr)}")
-    shown = text.fields(answer.stdout)
-    limits = (stated_s, text.seconds_of(shown.get("MaxTime", "")))
+    shown = commands.fields(answer.stdout)
+    limits = (stated_s, commands.seconds_of(shown.get("MaxTime", "")))
     counts = (shown.get(name, "") for name in ("MaxNodes", "TotalNodes"))
     return (
         min((int(count) for count in counts if count.isdigit()), default=None),
@@ -55,7 +55,7 @@ def refuse_unfit_cases(
     for case in plan.cases:
         if case.skipped is not None:
             continue
-        if longest_s is not None and case.least_s + text.HALTING_S > longest_s:
+        if longest_s is not None and case.least_s + commands.HALTING_S > longest_s:
             raise AssayError(
                 f"{names[case.id]} is estimated at {case.least_s:g} s; partition {partition} of"
                 f" site {site.name} ends jobs after {longest_s} s. {other} shorten the case;"
@@ -74,13 +74,13 @@ def partition_nodes(site: Site) -> list[str]:
     more than features joined by `&`, so that Slurm alone knows the kind."""
     access = site.description.access
     partition = f"--partition={site.description.slurm_partition}"
-    features = text.pairs(answer_of(site, "sinfo", "-hN", partition, "--format=%N %f"))
-    constraint = "".join(text.option_values(access, "constraint", "C")[-1:])
+    features = commands.pairs(answer_of(site, "sinfo", "-hN", partition, "--format=%N %f"))
+    constraint = "".join(commands.option_values(access, "constraint", "C")[-1:])
     if set(constraint) & set("|[]()*!"):
         return []
     wanted = {*filter(None, constraint.split("&"))}
     kind = [node for node, has in features.items() if wanted <= {*has.split(",")}]
-    named = _named_nodes(site, *text.option_values(access, "nodelist", "w"))
+    named = _named_nodes(site, *commands.option_values(access, "nodelist", "w"))
     return sorted({*kind} & {*named} if named else kind)
 
 
@@ -97,10 +97,10 @@ def own_job(site: Site) -> dict[str, str] | None:
     job, cluster = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_CLUSTER_NAME")
     if job is None or cluster is None:
         return None
-    if cluster != text.setting(answer_of(site, "scontrol", "show", "config"), "ClusterName"):
+    if cluster != commands.setting(answer_of(site, "scontrol", "show", "config"), "ClusterName"):
         return None
     shown = asked(site, "scontrol", "show", "job", "-o", job).stdout
-    described = text.fields(text.job_line(shown, job))
+    described = commands.fields(commands.job_line(shown, job))
     serves = (
         described.get("JobState") == "RUNNING"
         and described.get("NodeList", "(null)") != "(null)"
@@ -114,7 +114,7 @@ class OwnJob:
     """The job that assay runs in, whose steps launches are."""
 
     def __init__(self, granted: Allocation) -> None:
-        self._granted, self._last_step = granted, -1
+        self._granted = granted
 
     @property
     def job_id(self) -> str:
@@ -126,13 +126,7 @@ class OwnJob:
         serves no more."""
         if self._granted.ends_at - ENDING_S - time.monotonic() < next_s:
             raise self.over(f"less than the {next_s:.0f} s are left that the next launch may take")
-        return self._granted.model_copy(update={"last_step": self._last_step})
-
-    def saw(self, step: str) -> None:
-        """A launch ran as this step, JOB.NUMBER."""
-        job, _, number = step.partition(".")
-        if job == self.job_id and number.isdecimal():
-            self._last_step = max(self._last_step, int(number))
+        return self._granted
 
     def over(self, why: str) -> AssayError:
         """Error where the job has ended, or has no time or no steps left."""
@@ -146,9 +140,7 @@ class OwnJob:
 def _granted(site: Site, job: Mapping[str, str], seed: int, without: Collection[str]) -> Allocation:
     """The allocation of a job as Slurm describes it while it runs, but for nodes `without`."""
     nodes = [node for node in _named_nodes(site, job["NodeList"]) if node not in without]
-    topology, rest_s = site.description.topology, text.left_s(job)
-    leaves = topology.topology().leaves if topology else {}
-    there = {switch: [node for node in at if node in nodes] for switch, at in leaves.items()}
+    rest_s = commands.left_s(job)
     return Allocation(
         job_id=job["JobId"],
         nodes=nodes,
@@ -156,7 +148,6 @@ def _granted(site: Site, job: Mapping[str, str], seed: int, without: Collection[
         seed=seed,
         at_once=site.description.concurrency,
         cores=site.description.shared_cores,
-        leaves={switch: here for switch, here in there.items() if here},
     )
 
 
@@ -179,15 +170,15 @@ def own_allocation(
         return None
     if not _has_whole(job, len(nodes), site):
         return None
-    out = {*_named_nodes(site, *text.option_values(site.description.access, "exclude", "x"))}
+    out = {*_named_nodes(site, *commands.option_values(site.description.access, "exclude", "x"))}
     here = socket.gethostname().partition(".")[0]
     mine = {node for node in nodes if node.partition(".")[0] == here} - out
-    shapes = {(case.nodes, case.switches) for case in cases}
+    widest = max((case.nodes for case in cases), default=0)
     for without in [out | mine, out] if mine else [out]:
         if {*nodes} <= without:
             continue
         allocation = _granted(site, job, seed, without)
-        if None not in [allocation.drawn(n, allocation.nodes, "", at) for n, at in shapes]:
+        if widest <= len(allocation.nodes):
             if mine - without:
                 say(f"{named} has no node to spare: assay itself takes time of {min(mine)}")
             return allocation
@@ -200,7 +191,7 @@ def _has_whole(job: dict[str, str], nodes: int, site: Site) -> bool:
         return True
     shown = asked(site, "scontrol", "show", "node", "-o", job["NodeList"]).stdout
     # Slurm's CPUs: two a core where nodes have hardware threads.
-    each = [text.fields(line) for line in shown.splitlines()]
+    each = [commands.fields(line) for line in shown.splitlines()]
     cpus = [node.get("CPUEfctv") or node.get("CPUTot", "") for node in each]
     known = len(cpus) == nodes and all(map(str.isdecimal, cpus))
     needed = sum(map(int, cpus)) if known else nodes * site.description.cores_per_node

@@ -22,7 +22,7 @@ from assay.run.launches import Launch
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from assay.terminal import Say
-from checks.common.brought import checks_with
+from checks.common.registry import checks_with
 from checks.common.session.outcome import Outcome
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing

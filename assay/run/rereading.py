@@ -16,15 +16,13 @@ from pydantic import ValidationError
 
 from assay.documents.run_checks import NotReadError, SuiteTestError
 from checks.common.base import Setting, leaf_of
-from checks.common.brought import checks_with
 from checks.common.definition import CheckDefinition
-from checks.common.evidence.clocks import Moment
-from checks.common.evidence.printed import Printed
-from checks.common.json_lines import TOKEN, session_lines
+from checks.common.json_lines import TOKEN, Printed, session_lines
 from checks.common.judging import EndedJob, JudgingError, judge
 from checks.common.metrics import HOPS
+from checks.common.registry import checks_with
 from checks.common.session.launch_commands import LAUNCHERS
-from checks.common.session.outcome import Outcome, iso_time
+from checks.common.session.outcome import Moment, Outcome, iso_time
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.metric import Metric
 from records.run.archive import RawFiles

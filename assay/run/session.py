@@ -25,8 +25,7 @@ from assay.run.launches import Launch
 from assay.run.work_folder import WorkFolder
 from assay.sites.login import libraries_of_python
 from assay.sites.site import Site
-from checks.common.brought import BROUGHT_FILE
-from checks.common.registry import FOLDERS
+from checks.common.registry import BROUGHT_FILE, FOLDERS
 from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
 from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS

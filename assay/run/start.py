@@ -37,8 +37,7 @@ from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
 from assay.terminal import Say
 from checks.common.base import leaf_of
-from checks.common.brought import checks_with
-from checks.common.registry import FOLDERS, GIVEN
+from checks.common.registry import FOLDERS, GIVEN, checks_with
 from checks.common.sources import CHECKS, launch_files
 from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole

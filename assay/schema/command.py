@@ -14,11 +14,10 @@ import msgspec
 from assay.schema.document import Location, Problem
 from assay.schema.model import CommandEntry, CommandMetric
 from assay.schema.problems import found
-from checks.common.brought import clashes_of
 from checks.common.command import CommandDefinition, placeholders
-from checks.common.command.formula import value_of_formula
-from checks.common.command.reading import expression_fault
+from checks.common.command.reading import expression_fault, value_of_formula
 from checks.common.definition import CheckDefinition
+from checks.common.registry import clashes_of
 from checks.common.sources import LAUNCH_SCRIPTS
 from records.errors import AssayError
 from records.input_files import read_whole

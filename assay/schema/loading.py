@@ -13,8 +13,7 @@ from assay.schema.document import clipped, read_text
 from assay.schema.model import Campaign, Origin
 from assay.schema.problems import checked, did_you_mean, listed
 from assay.schema.rules import campaign_problems
-from checks.common.brought import checks_with
-from checks.common.registry import CHECKS, Checks
+from checks.common.registry import CHECKS, Checks, checks_with
 from records.errors import AssayError
 from records.input_files import read_whole
 from records.plugins import campaign_folders

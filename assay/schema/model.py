@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
-from checks.common.parameters import Ranks
+from checks.common.parameters import CpusPerTask, Ranks, Resources
 from checks.common.registry import CHECKS, Checks
-from checks.common.resources import CpusPerTask, Resources
-from checks.common.switches import Switches
 from records.run.brought import Choice
 from records.sections import Name, Section, key
 from records.units import KNOWN
@@ -68,12 +66,6 @@ class CaseGroup(Section):
     alone: bool | None = key(
         "True if no other launch runs meanwhile where several share an allocation; without it those"
         " of several nodes run alone, those of one node side by side.",
-        default=None,
-    )
-    switches: Switches | None = key(
-        "Nodes that a launch gets, by the switches of the site's `topology`: one, all at one"
-        " switch; several, dealt out over as many as can be; without it anywhere. Where the site's"
-        " switches do not allow it the cases are skipped.",
         default=None,
     )
     once: bool | None = key(

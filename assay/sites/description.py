@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from assay.sites import values
 from assay.sites.values import DeviceName, Line, Module, VariableName
-from checks.common.resources import ResourceName
+from checks.common.parameters import ResourceName
 from records.sections import Section, key
 from records.site.topology import TopologyDescription
 

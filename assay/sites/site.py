@@ -21,10 +21,9 @@ from assay.sites.builds import build_facts, replaced_by_spack
 from assay.sites.description import VALUE, EnvironmentDescription, SiteDescription
 from assay.sites.facts import SiteFacts
 from assay.sites.values import expanded, unset_fault
-from checks.common.resources import values_of
-from checks.common.session.preparation import preparation
-from checks.common.slurm.commands import Answer, Slurm
-from checks.common.slurm.text import option_values, setting
+from checks.common.parameters import values_of
+from checks.common.session.launch_commands import preparation
+from checks.common.slurm.commands import Answer, Slurm, option_values, setting
 from records.errors import AssayError, InfrastructureError
 from records.run.provenance import SiteAsRun
 

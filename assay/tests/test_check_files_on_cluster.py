@@ -12,7 +12,7 @@ DEFINITION = '''
 """Adds what its files say."""
 
 from checks.common.answer import Asked
-from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import ManyRanksDefinition
 from checks.common.parameters import Parameters, quantity
 from records.metric import MetricDefinition
 

@@ -92,7 +92,7 @@ def test_what_no_option_can_be_is_refused(more, told):
 def test_cases_that_differ_in_resources_only_are_refused():
     text = CAMPAIGN.format(more="", on_node=2)
     twice = text + text.splitlines()[-1][:-1] + ", resources: {gpu: {count: 1}}}\n"
-    told = "differ in resources, switches or cpus_per_task only: startup in"
+    told = "differ in resources or cpus_per_task only: startup in"
     with pytest.raises(AssayError, match=told):
         make_plan(campaign_from_text("asked.yaml", twice), NODES)
 

@@ -13,8 +13,7 @@ from pydantic import Field, model_validator
 from checks.common.answer import Asked, longer_than_launch
 from checks.common.definition import FastMachine, Layout, NodePairs, SiteCapacity
 from checks.common.json_lines import Output, measured
-from checks.common.layouts import ManyRanksDefinition
-from checks.common.messages import MAX_MESSAGE_BYTES, Length
+from checks.common.messages import MAX_MESSAGE_BYTES, Length, ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import MAX_RANKS, ProfiledParameters, Ranks, Repeats, Seed, quantity
 from records.metric import Metric, MetricDefinition

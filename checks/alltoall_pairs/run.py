@@ -13,8 +13,7 @@ from checks.common.answer import Reading
 from checks.common.base import OwnProgram
 from checks.common.json_lines import Output
 from checks.common.slurm.allocation import RUN_ID, told_allocation
-from checks.common.slurm.commands import HERE
-from checks.common.slurm.text import option_values
+from checks.common.slurm.commands import HERE, option_values
 from records.site.topology import Topology
 
 #: The table in the launch's folder.
@@ -29,7 +28,7 @@ class Run(OwnProgram):
     def nodes_asked(self) -> Sequence[str] | None:
         """Nodes of listed pairs, to which Slurm adds others; in an allocation with others of it."""
         asked, setting, params = super().nodes_asked(), self.setting, self.params
-        if asked or setting.switches or not params.only:
+        if asked or not params.only:
             return asked
         where = setting.partition["slurm_partition"], setting.partition["access"]
         return nodes_for_pairs(params.only, params.nodes, *where, setting.drawn_by)

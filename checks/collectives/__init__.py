@@ -10,9 +10,8 @@ from typing import Annotated, Literal, cast, get_args
 from pydantic import AfterValidator
 
 from checks.common.answer import Asked, least_of
-from checks.common.definition import FastMachine, Layout, SiteCapacity, gigabytes, link_bytes_per_s
-from checks.common.layouts import ManyRanksDefinition
-from checks.common.messages import Sizes
+from checks.common.definition import FastMachine, Layout, SiteCapacity, link_bytes_per_s
+from checks.common.messages import ManyRanksDefinition, Sizes
 from checks.common.metrics import time_metric
 from checks.common.parameters import EachOnce, Parameters, RanksPerNode, Repeats, Seed, quantity
 from records.metric import Metric
@@ -149,14 +148,6 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
     def bytes_per_rank(self, params: CollectivesParameters) -> int:
         """Two buffers with a block of the greatest size for every rank, and the allowance."""
         return 2 * params.ranks * params.message_bytes[-1]
-
-    def memory_arithmetic(self, params: CollectivesParameters, layout: Layout) -> str:
-        """The buffers, in numbers."""
-        buffers = self.bytes_per_rank(params) * layout.ranks_per_node
-        return (
-            f"{layout.ranks_per_node} ranks a node with two buffers of {params.ranks} blocks of"
-            f" {params.message_bytes[-1]} bytes need {gigabytes(buffers)}"
-        )
 
     def estimate_s(
         self, params: CollectivesParameters, layout: Layout, site: SiteCapacity

@@ -7,33 +7,22 @@ judging.py judges what it printed.
 
 from __future__ import annotations
 
-import os
-import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from random import Random
 from typing import Any, cast
 
 from checks.common import json_lines
 from checks.common.answer import Reading
 from checks.common.definition import CheckDefinition
-from checks.common.evidence.printed import Printed
-from checks.common.evidence.ranks import Claim
-from checks.common.guard import CheckError, form_of, line_below, wrappers
-from checks.common.slurm.allocation import ALLOCATION, RUN_ID, told_allocation
-from checks.common.slurm.commands import HERE
-from checks.common.switches import drawn_among
+from checks.common.evidence import Claim
+from checks.common.guard import CheckError, line_below
+from checks.common.json_lines import Printed
+from checks.common.slurm.allocation import told_allocation
 from records.metric import Metric
 from records.site.limits import Nominal
 from records.site.topology import Topology
-
-#: Methods that a class Run has of a check.
-_METHODS = (
-    *("command", "read", "came_to_its_end", "wrong_answer", "partial", "write_inputs"),
-    "nodes_asked",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +34,6 @@ class Setting:
     cpus_per_task: int = 0
     #: Whether the job has resources besides nodes, which may be devices.
     has_resources: bool = False
-    switches: str = ""
     #: Names the launch where its nodes are drawn.
     drawn_by: str = ""
     #: Of the environment: expression for the library's name, demanded device, variables that ranks
@@ -75,6 +63,13 @@ class MpiCheck:
     A leaf implements `command()` and `read(output, text)`.
     """
 
+    #: Exit status of the program that is right.
+    right_status: int = 0
+    #: Whether the program itself prints metrics as JSON lines.
+    prints_metrics: bool = False
+    #: Whether the program may give no evidence; its launch is flagged then.
+    may_be_unproven: bool = False
+
     def __init__(self, definition: CheckDefinition[Any], params: Any, setting: Setting) -> None:
         self.definition, self.params, self.setting = definition, params, setting
         #: Environment variables of the launch besides those of the definition.
@@ -89,21 +84,6 @@ class MpiCheck:
     def input_file(self) -> str | None:
         """Name of the file in the launch's folder that every rank reads from its standard input."""
         return None
-
-    @property
-    def right_status(self) -> int:
-        """Exit status of the program that is right."""
-        return 0
-
-    @property
-    def prints_metrics(self) -> bool:
-        """True of a program that itself prints metrics as JSON lines."""
-        return False
-
-    @property
-    def may_be_unproven(self) -> bool:
-        """True of a program that may give no evidence; its launch is flagged then."""
-        return False
 
     @property
     def built(self) -> Path:
@@ -135,8 +115,7 @@ class MpiCheck:
         """End what `begin` started: the job has ended."""
 
     def nodes_asked(self) -> Sequence[str] | None:
-        """The nodes that the launch must have, so many hops apart or at switches; None: as Slurm
-        places it. In an allocation they are drawn when they are free."""
+        """The nodes that the launch must have, so many hops apart; None: as Slurm places it."""
         hops, setting = self.definition.hops_asked(self.params), self.setting
         topology = setting.topology
         if hops and topology is not None:
@@ -144,12 +123,7 @@ class MpiCheck:
             held = frozenset(allocation.nodes) if allocation else None
             # Where the allocation has no such pair, one that it lacks: the launch is refused.
             return topology.pair_at(hops, cores, held) or topology.pair_at(hops, cores)
-        if not setting.switches or topology is None or ALLOCATION in os.environ:
-            return None
-        up = HERE.up_nodes(setting.partition["slurm_partition"]) or set()
-        dice = Random(f"{os.environ.get(RUN_ID)}.{setting.drawn_by}")  # noqa: S311  no secret
-        count = -(-setting.ranks // setting.ranks_per_node)
-        return drawn_among(setting.switches, count, up, topology.leaves, dice)
+        return None
 
     def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:
         """True if the program reached its end; our programs print a line."""
@@ -196,10 +170,10 @@ class MpiCheck:
 class OwnProgram(MpiCheck):
     """A program that prints JSON lines; checks without a `run.py` use it as it is."""
 
-    @property
-    def prints_metrics(self) -> bool:
-        """Unless the site's own program runs in its place."""
-        return self.foreign is None
+    def __init__(self, definition: CheckDefinition[Any], params: Any, setting: Setting) -> None:
+        super().__init__(definition, params, setting)
+        # The site's own program, in place of ours, prints none.
+        self.prints_metrics = self.foreign is None
 
     def command(self) -> list[str]:
         """The program with its parameters as options."""
@@ -215,24 +189,17 @@ def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
     outside the tree that cannot be used."""
     if not (definition.folder / "run.py").is_file():
         return OwnProgram
-    if definition.is_shipped:
-        run: type[MpiCheck] = import_module(f"{definition.package}.run").Run
-        return run
-    run = _run_of(definition)
-    guarded = wrappers(definition, run, MpiCheck, _METHODS)
-    return types.new_class(run.__name__, (run,), exec_body=lambda space: space.update(guarded))
-
-
-def _run_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
     try:
         run = import_module(f"{definition.package}.run").Run
         if not issubclass(run, MpiCheck):
             raise TypeError("Run is no subclass of checks.common.base.MpiCheck")
         for name in ("command", "read"):
             if getattr(run, name) is getattr(MpiCheck, name):
-                raise TypeError(f"Run has no {form_of(getattr(MpiCheck, name))}")
+                raise TypeError(f"Run has no method {name}")
     except (Exception, SystemExit) as error:
+        if definition.is_shipped:
+            raise
         where = line_below([definition.folder], error) or definition.folder / "run.py"
-        said = f"{where}: check {definition.name} cannot be run: {type(error).__name__}: {error}"
-        raise CheckError(f"{said}; see docs/writing-a-check.md") from error
+        fault = f"{where}: check {definition.name} cannot be run: {type(error).__name__}: {error}"
+        raise CheckError(f"{fault}; see docs/writing-a-check.md") from error
     return cast(type[MpiCheck], run)

@@ -26,7 +26,6 @@ from checks.common.answer import (
     other_program,
     other_settings,
 )
-from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from checks.common.sources import OUTSIDE
@@ -36,6 +35,16 @@ from records.site.topology import Pair, Topology
 
 #: What the program, its libraries and their message buffers take besides the data, bytes a rank.
 RANK_ALLOWANCE_BYTES = 16 * 2**20
+
+#: Seconds that a value timed in one go is measured for at least. It takes the time of what else ran
+#: on its cores: a task that the kernel lets in stays for a tick, 4 ms at 250 Hz, 2 % of 0.2 s.
+LEAST_ONCE_S = 0.2
+#: Seconds that the samples behind a median last at least together. Cores change their clock every
+#: 0.5 ms at the earliest (D. Hackenberg et al., An Energy Efficiency Feature Survey of the Intel
+#: Haswell Processor, IPDPSW 2015); samples of less than 1 ms may all have caught the same state.
+LEAST_REPEATED_S = 1e-3
+#: A core in matrix multiplication as fast as one may expect in 2026: 512-bit vectors at 2 to 3 GHz.
+FAST_CORE_FLOP_PER_S = 5e10
 
 #: How many times slower than a fast one an ordinary machine is, roughly.
 ORDINARY = 3.0
@@ -174,7 +183,7 @@ class CheckDefinition(Generic[P]):
     sizing: ClassVar[frozenset[str]] = frozenset()
     #: Significant digits that the program prints.
     digits: ClassVar[int] = 9
-    #: Seconds that a value must be measured for (durations.py): in one go, or by many samples.
+    #: Seconds that a value must be measured for: in one go, or by many samples.
     least_measured_s: ClassVar[float] = LEAST_REPEATED_S
     #: Whether it is one process, which Slurm starts and no launcher of an MPI library.
     without_mpi: bool = False
@@ -365,10 +374,6 @@ class CheckDefinition(Generic[P]):
             memory_bytes_per_node=self.memory_bytes_per_node(params, cores_per_node),
         )
 
-    def memory_arithmetic(self, params: P, layout: Layout) -> str:
-        """Memory by what needs it, as the beginning of a sentence."""
-        return f"{layout.ranks_per_node} ranks a node"
-
     def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
         """Why the case cannot run on the site, with the arithmetic; None when it can."""
         ranks, on_node = layout.ranks, layout.ranks_per_node
@@ -392,9 +397,8 @@ class CheckDefinition(Generic[P]):
             )
         if layout.memory_bytes_per_node > site.memory_bytes_per_node:
             return (
-                f"{self.memory_arithmetic(params, layout)}, with"
-                f" {RANK_ALLOWANCE_BYTES // 2**20} MiB a rank for program and buffers"
-                f" {gigabytes(layout.memory_bytes_per_node)};"
+                f"{on_node} ranks a node need {gigabytes(layout.memory_bytes_per_node)}, with"
+                f" {RANK_ALLOWANCE_BYTES // 2**20} MiB a rank for program and buffers;"
                 f" a node of site {site.name} has {gigabytes(site.memory_bytes_per_node)}"
             )
         return None
@@ -408,3 +412,15 @@ def link_bytes_per_s(layout: Layout, site: SiteCapacity) -> float:
 def gigabytes(size_bytes: float) -> str:
     """A size in decimal gigabytes with three digits, as messages show it."""
     return f"{size_bytes / 1e9:.3g} GB" if size_bytes < 1e12 else f"{size_bytes / 1e9:.0f} GB"
+
+
+def shortfall(times_s: Iterable[float], least_s: float) -> tuple[float, float] | None:
+    """The middle one of the times behind the values of a launch, and how many times longer it
+    should be to last `least_s`; None: long enough, as half of the values and more are.
+    """
+    ordered = sorted(times_s)
+    if not ordered:
+        return None
+    middle_s = ordered[len(ordered) // 2]
+    factor = least_s / max(middle_s, 1e-12)
+    return (middle_s, factor) if factor > 1 else None

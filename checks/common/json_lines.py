@@ -10,30 +10,37 @@ be a number. Every OutputError makes the launch wrong.
 from __future__ import annotations
 
 import math
+import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
-from checks.common.evidence.clocks import Stamp, set_by
-from checks.common.evidence.marked_lines import marked_lines, whole_object
-from checks.common.evidence.ranks import Evidence, read_evidence
+import msgspec
+
+from checks.common.evidence import Evidence
+from records.input_files import RefusedFileError, open_regular
 from records.metric import Metric, MetricDefinition
 from records.run.mpi_profile import RankProfile, profile_fault, rank_profile
-from records.site.limits import LINK_MOST_BYTES_PER_S
+from records.text.reasons import speaking
 from records.units import unit_of
 
 #: Environment variable with the token of a launch, by which its lines differ from other text.
 TOKEN = "ASSAY_TOKEN"  # noqa: S105  a variable's name
 
-_Read = TypeVar("_Read")
-
 #: Characters of a line that a message shows.
 _SHOWN = 80
 #: How session.sh begins its stamps, its allocation and its exit status.
 _OF_SESSION = tuple(f'{{"assay":"{kind}' for kind in ("stamp", "allocation", "exit"))
+
+#: Its stamps; those of daemons only where it has some.
+_STAMPS = (
+    *("session_begin", "boot_begin", "boot_end", "launch_begin"),
+    *("launch_end", "halt_begin", "halt_end", "session_end"),
+)
 
 #: Seconds that the clocks of two hosts may differ; munge refuses a job's credential beyond them.
 CLOCKS_APART_S = 300.0
@@ -52,7 +59,6 @@ class Output:
     notes: dict[str, Any] = field(default_factory=dict)
     all_notes: list[tuple[str, Any]] = field(default_factory=list)
     stamps: dict[str, float] = field(default_factory=dict)
-    uptimes: dict[str, tuple[float, float]] = field(default_factory=dict)
     evidence: Evidence | None = None
     allocation: dict[str, Any] | None = None
     exit_status: int | None = None
@@ -77,66 +83,22 @@ class Output:
         return None
 
     def session_interval(self) -> tuple[float, float] | None:
-        """Begin and end of the session in seconds since 1970, or None when one is missing.
-
-        The end is by the clock that was right at the begin, regardless of how it was set meanwhile.
-        """
+        """Begin and end of the session in seconds since 1970, or None when one is missing."""
         begin, end = self.stamps.get("session_begin"), self.stamps.get("session_end")
-        if begin is None or end is None:
-            return None
-        return begin, max(begin, end - sum(self.clock_set()))
-
-    def clock_told(self) -> str | None:
-        """Sentence on a clock that was set during the launch; None: none was."""
-        if not (steps := self.clock_set()):
-            return None
-        host = f"{(self.allocation or {}).get('host', 'its first node')}"
-        by = ", ".join(f"{step:+.6g} s" for step in steps)
-        return (
-            f"the clock of {host:.80} was set during the launch, by {by}, as stamps of the session"
-            " and the host's uptime tell"
-        )
-
-    def clock_set(self) -> list[float]:
-        """By how many seconds the session's host set its clock, each time between two stamps."""
-        stamps = [Stamp(at, self.uptimes.get(name)) for name, at in self.stamps.items()]
-        return set_by(stamps)
+        return None if begin is None or end is None else (begin, max(begin, end))
 
     def other_session(self, daemons: str) -> str | None:
-        """Fault of the session's lines, against those of a whole one with these daemons, or None.
+        """Fault of the session's lines, against a whole one's with these daemons, or None."""
+        left_out = ("boot", "halt") if daemons == "none" else ()
+        for name in _STAMPS:
+            if name not in self.stamps and not name.startswith(left_out):
+                return f"the session's stamp {name} is missing"
+        return None if self.allocation else "the session's line of its allocation is missing"
 
-        Its stamps are of one clock, so they ascend; those of ranks may be of other clocks.
-        """
-        return next(self._session_faults(daemons), None)
-
-    def _session_faults(self, daemons: str) -> Iterator[str]:
-        phases = ["launch"] if daemons == "none" else ["boot", "launch", "halt"]
-        edges = [f"{phase}_{edge}" for phase in phases for edge in ("begin", "end")]
-        named = ["session_begin", *edges, "session_end"]
-        if missing := [name for name in named if name not in self.stamps]:
-            yield f"the session's stamp {missing[0]} is missing"
-            return
-        if told := self.clock_told():
-            yield told
-        for one, following in pairwise(named):
-            if self.stamps[one] > self.stamps[following]:
-                yield f"the session's stamp {one} is later than the next: was the clock set back?"
-        if not self.allocation:
-            yield "the session's line of its allocation is missing"
-        begin, end = self.stamps["launch_begin"], self.stamps["launch_end"]
-        if self.evidence is None:
-            return
-        for facts in self.evidence.ranks:
-            start = begin if facts.start is None else facts.start
-            if not begin - CLOCKS_APART_S <= start <= end + CLOCKS_APART_S:
-                yield (
-                    f"rank {facts.rank} began at {start:.3f}, the launch at {begin:.3f}: are the"
-                    f" clocks of {facts.host:.80} and of the launch's first node right?"
-                )
-        probe_s = self.evidence.probe_s or 0.0
-        sent = max((link.sent_bytes for link in self.evidence.links), default=0)
-        if not sent / LINK_MOST_BYTES_PER_S <= probe_s <= CLOCKS_APART_S + end - begin:
-            yield f"the probe of the links took {probe_s:.6g} s"
+    def runs_backwards(self) -> bool:
+        """True if the session's stamps, all of one clock, do not ascend."""
+        stamps = [self.stamps[name] for name in _STAMPS if name in self.stamps]
+        return stamps != sorted(stamps)
 
     def hosts(self) -> list[str]:
         """The short name of each rank's host. Raises OutputError without evidence."""
@@ -161,7 +123,7 @@ def parse(text: str, metrics: Mapping[str, MetricDefinition], token: str | None 
     """
     output = Output()
     for line in marked_lines(text):
-        entry = _whole(line)
+        entry = whole_object(line)
         if token is not None and entry.get("token") != token:
             raise OutputError(f"a line does not carry the token of its launch: {line[:_SHOWN]!r}")
         _take(entry, output, metrics)
@@ -174,18 +136,9 @@ def session_lines(text: str, token: str) -> Output:
     output = Output()
     for line in marked_lines(text):
         with suppress(OutputError):
-            if line.startswith(_OF_SESSION) and (entry := _whole(line)).get("token") == token:
+            if line.startswith(_OF_SESSION) and (entry := whole_object(line)).get("token") == token:
                 _take(entry, output, {})
     return output
-
-
-def _whole(line: str) -> dict[str, Any]:
-    try:
-        return whole_object(line)
-    except ValueError as error:
-        raise OutputError(
-            f"a line was cut or mixed with another ({str(error)[:100]}): {line[:_SHOWN]!r}"
-        ) from None
 
 
 def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDefinition]) -> None:
@@ -195,8 +148,6 @@ def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDef
         case {"assay": "stamp", "name": str(name), "at": at} if _is_time(at):
             _once(name not in output.stamps, f"the stamp {name:.40}")
             output.stamps[name] = float(at)
-            if (up := entry.get("up")) not in (None, [None, None]):
-                output.uptimes[name] = _uptimes(up, name)
         case {"assay": "stamps"}:
             pass  # of runs before: the session said its stamps again at its end
         case {"assay": "note", "key": str(key), "value": value}:
@@ -211,10 +162,10 @@ def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDef
         case {"assay": "end", "ok": True}:
             output.ended_programs.append(entry.get("program"))
         case {"assay": "profile"}:
-            output.profile.append(_read(rank_profile, entry))
+            output.profile.append(_profile(entry))
         case {"assay": "evidence"}:
             _once(output.evidence is None, "the evidence")
-            output.evidence = _read(read_evidence, entry)
+            output.evidence = read_evidence(entry)
         case {"assay": "program" | "allocation" as kind}:
             _once(getattr(output, kind) is None, f"the {kind} line")
             setattr(output, kind, entry)
@@ -222,9 +173,9 @@ def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDef
             raise OutputError(f"a line of unknown form: {str(entry)[:_SHOWN]}")
 
 
-def _read(reader: Callable[[object], _Read], entry: dict[str, Any]) -> _Read:
+def _profile(entry: dict[str, Any]) -> RankProfile:
     try:
-        return reader(entry)
+        return rank_profile(entry)
     except ValueError as error:
         raise OutputError(str(error)) from error
 
@@ -237,14 +188,6 @@ def _once(first: bool, what: str) -> None:
 def _is_time(value: Any) -> bool:
     """True of seconds since 1970."""
     return type(value) in (int, float) and 0 <= value < 1e11
-
-
-def _uptimes(found: Any, name: str) -> tuple[float, float]:
-    """The uptimes before and after a stamp. Raises OutputError for what is none."""
-    match found:
-        case [before, after] if _is_time(before) and _is_time(after) and before <= after:
-            return float(before), float(after)
-    raise OutputError(f"the stamp {name:.40} has the uptimes {found!s:.80}")
 
 
 def _metric(entry: dict[str, Any], metrics: Mapping[str, MetricDefinition]) -> Metric:
@@ -292,3 +235,87 @@ def measured(
     zero = definition.may_be_zero and value == 0 and not isinstance(value, bool)
     number = 0.0 if zero else check_number(value, unit, where)
     return Metric(definition.name, unit, definition.better, number, at, numbers)
+
+
+_MARK = re.compile(r'"assay"[ \t]*:')
+
+
+def marked_lines(text: str) -> Iterator[str]:
+    """The lines with our mark. Only these are cut out: foreign text may be long."""
+    found = _MARK.search(text)
+    while found:
+        begin = text.rfind("\n", 0, found.start()) + 1
+        end = text.find("\n", found.end())
+        end = len(text) if end < 0 else end
+        yield text[begin:end].rstrip("\r")
+        found = _MARK.search(text, end)
+
+
+def whole_object(line: str) -> dict[str, Any]:
+    """The object that a marked line is. Raises OutputError where it is none."""
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
+        raise OutputError(
+            f"a line was cut or mixed with another ({str(error)[:100]}): {line[:_SHOWN]!r}"
+        ) from None
+
+
+def read_evidence(entry: Mapping[str, Any]) -> Evidence:
+    """The evidence in a parsed line. Raises OutputError saying what is wrong with it."""
+    facts = {name: value for name, value in entry.items() if name not in ("assay", "token")}
+    try:
+        evidence = msgspec.convert(facts, Evidence)
+    except msgspec.ValidationError as error:
+        raise OutputError(f"evidence that cannot be read: {error}") from error
+    ranks = sorted(evidence.ranks, key=lambda facts: facts.rank)
+    if not ranks or [facts.rank for facts in ranks] != list(range(len(ranks))):
+        named = str([facts.rank for facts in ranks])
+        raise OutputError(f"evidence came of ranks {named:.100}; each must come once, from 0 on")
+    return msgspec.structs.replace(evidence, ranks=ranks)
+
+
+#: Of longer output only the beginning, up to this, and the last TAIL_BYTES are read.
+LIMIT_BYTES = 64 * 2**20
+TAIL_BYTES = 2**16
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Output of one stream: all of it, or whole lines of its beginning and of its end.
+
+    `problem` says why not all of it was read.
+    """
+
+    text: str = ""
+    problem: str | None = None
+
+
+def read_printed(path: Path, limit_bytes: int = LIMIT_BYTES) -> Printed:
+    """Content of `path`; undecodable bytes are replaced. A file that is missing holds nothing."""
+    try:
+        with open_regular(path.parent, path.name) as file:
+            head, size = file.read(limit_bytes), os.fstat(file.fileno()).st_size
+            if size <= limit_bytes:
+                return Printed(_decoded(head))
+            file.seek(-TAIL_BYTES, os.SEEK_END)
+            tail = file.read(TAIL_BYTES)
+    except FileNotFoundError:
+        return Printed()
+    except (OSError, RefusedFileError) as error:
+        return Printed(problem=f"{path.name} {error}")
+    lines = head[: head.rfind(b"\n") + 1] + tail[tail.find(b"\n") + 1 :]
+    said = f"{path.name} has {size} bytes; at most {limit_bytes} are read"
+    return Printed(_decoded(lines), said)
+
+
+def last_line(stderr: str, stdout: str = "") -> str | None:
+    """The last line of `stderr`, without one of a program's `stdout`, that is no epitaph of a
+    launcher; of epitaphs alone the one that tells most; None if there is none."""
+    lines = [line for line in stdout[-TAIL_BYTES:].split("\n") if '"assay"' not in line]
+    said = speaking([*lines, *stderr.splitlines()])
+    return said[-1] if said else None
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", errors="replace")

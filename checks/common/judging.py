@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from checks.common import json_lines
 from checks.common.answer import beyond_window, longer_than_launch
 from checks.common.base import MpiCheck
-from checks.common.durations import shortfall
-from checks.common.evidence.clocks import Moment
-from checks.common.evidence.printed import TAIL_BYTES, Printed, last_line
-from checks.common.evidence.ranks import contradictions, flags
+from checks.common.definition import shortfall
+from checks.common.evidence import contradictions, flags
 from checks.common.guard import message_of
+from checks.common.json_lines import TAIL_BYTES, Printed, last_line
 from checks.common.metrics import HOPS
-from checks.common.session.faults import Loss
-from checks.common.session.outcome import Outcome, check_encoding
-from checks.common.session.preparation import NO_MODULE
+from checks.common.session.launch_commands import NO_MODULE
+from checks.common.session.outcome import Loss, Moment, Outcome, check_encoding
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT, UNPROVEN
 from records.metric import Metric
 from records.run.mpi_profile import RankProfile
@@ -79,8 +77,7 @@ def judge(printed: Printed, job: EndedJob, launch: MpiCheck) -> Outcome:
 
 def _judged(printed: Printed, job: EndedJob, launch: MpiCheck) -> Outcome:
     text, session = printed.text, json_lines.session_lines(printed.text, job.token)
-    loss = job.loss or _unprepared(session, job, launch) or _clock_set(session, job)
-    if loss:
+    if loss := job.loss or _unprepared(session, job, launch):
         return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
     metrics = launch.definition.metrics_by_name if launch.prints_metrics else {}
     try:
@@ -104,16 +101,6 @@ def _unprepared(session: json_lines.Output, job: EndedJob, launch: MpiCheck) -> 
         return None
     said = _last_words(launch) or "its modules could not be loaded"
     return Loss(said[:300], "environment", ran=False)
-
-
-def _clock_set(session: json_lines.Output, job: EndedJob) -> Loss | None:
-    """The loss of a job during which a clock was set: what it timed, and when Slurm ends it, may
-    follow that clock."""
-    reason, by = session.clock_told(), job.ended.set_since(job.handed_in)
-    if not reason and job.state in ("TIMEOUT", "DEADLINE") and abs(by) > 1:
-        reason = f"this host's clock was set during the launch, by {by:+.6g} s"
-        reason += f"; Slurm ended the job: {job.state}"
-    return Loss(reason, "clock", ran=True) if reason else None
 
 
 def _failures(
@@ -158,23 +145,20 @@ def _did_not_end(
 
 
 def _out_of_its_job(output: json_lines.Output, job: EndedJob) -> Outcome | None:
-    """Wrong where the session's stamps span more than its job's time, lost where they are of
-    another time.
+    """Lost where the session's stamps do not fit into its job's time, as where a clock was set.
 
-    The two clocks may be of two hosts, and this one may have been set meanwhile: the job's time is
-    given by it as it was at either end.
+    The two clocks may be of two hosts.
     """
     begin, end = output.session_interval() or (0.0, 0.0)
     first, last = job.handed_in, job.ended
-    job_s, set_back_s = last.steady - first.steady, min(last.set_since(first), 0.0)
-    if end - begin > 1.02 * job_s + 1:
-        return Outcome("wrong", f"the session took {end - begin:.6g} s, its job {job_s:.6g} s")
-    apart_s = max(first.wall - begin, end - last.wall) + set_back_s
-    if apart_s <= json_lines.CLOCKS_APART_S:
+    longer_s = end - begin - 1.02 * (last.steady - first.steady) - 1
+    apart_s = max(first.wall - begin, end - last.wall)
+    if longer_s <= 0 and apart_s <= json_lines.CLOCKS_APART_S and not output.runs_backwards():
         return None
     reason = (
-        f"the session's stamps, from {begin:.3f} on, are {apart_s:.6g} s from the time of its"
-        " job: are the clocks of this host and of the launch's first node right?"
+        f"the session's stamps, from {begin:.3f} to {end:.3f}, do not fit into its job, from"
+        f" {first.wall:.3f} to {last.wall:.3f}: are the clocks of this host and of the launch's"
+        " first node right, and was one set?"
     )
     return Outcome("lost", reason, fault="clock")
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+import string
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -125,3 +127,58 @@ class EachOnce(GroupedMetadata):
         if twice is not None:
             raise ValueError(f"the {self.noun} {twice} is listed twice; list each once")
         return sorted(words, key=self.order.index)
+
+
+#: Greatest number of CPUs of a rank.
+MAX_CPUS_PER_TASK = 4096
+
+
+def _matching(form: str, allowed: str) -> AfterValidator:
+    """Validator of text that an option of sbatch may hold."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and not re.fullmatch(form, value):
+            raise ValueError(f"found {value!r:.100}; allowed is {allowed}")
+        if isinstance(value, int) and not 0 <= value <= 2**53:
+            raise ValueError(f"found {value}; allowed is an integer from 0 to {2**53}")
+        return value
+
+    return AfterValidator(check)
+
+
+ResourceName = Annotated[
+    str, _matching(r"[a-z][a-z0-9_]{0,63}", "a name of small letters, digits and _")
+]
+_Value = Annotated[
+    int | str,
+    _matching(
+        r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}", "a word of letters, digits, dots, colons and hyphens"
+    ),
+]
+#: Resources by name, each with the values of its template: {"gpu": {"count": 1}}.
+Resources = dict[ResourceName, dict[ResourceName, _Value]]
+CpusPerTask = Annotated[int, Field(ge=1, le=MAX_CPUS_PER_TASK)]
+
+
+def values_of(templates: Iterable[str]) -> frozenset[str]:
+    """The names of values in the templates of one resource: {"count"} of --gres=gpu:{count}."""
+    parts = (part for one in templates for part in string.Formatter().parse(one))
+    return frozenset(name for _, name, _, _ in parts if name is not None)
+
+
+def unknown_resource(
+    asked: Mapping[str, Mapping[str, object]], known: Mapping[str, frozenset[str]], site: str
+) -> str | None:
+    """Why `site`, which knows these resources and their values, cannot provide them."""
+    for name, values in asked.items():
+        if name not in known:
+            there = ", ".join(sorted(known)) or "none"
+            return (
+                f"site {site} knows no resource {name} (`resources` in its site.yaml); it knows"
+                f" {there}"
+            )
+        if values.keys() != known[name]:
+            needs = ", ".join(sorted(known[name])) or "no value"
+            given = ", ".join(sorted(values)) or "none"
+            return f"resource {name} of site {site} takes {needs}; the case gives {given}"
+    return None

@@ -14,8 +14,6 @@ CHECKS = Path(__file__).resolve().parent.parent
 LIBRARY = CHECKS / "common" / "src"
 #: Shell scripts that start and end the ranks of a launch.
 LAUNCH_SCRIPTS = CHECKS / "common" / "launch"
-#: The greatest files of a check outside the tree, all together.
-MOST_BYTES = 256_000_000
 #: How the private packages of folders outside the tree begin.
 OUTSIDE = "assay_checks_"
 #: Environment variable with folders outside the tree that hold further folders of checks.
@@ -48,20 +46,15 @@ def program_folders(*, shipped: bool = True) -> list[Path]:
 
 
 def launch_files(folder: Path) -> list[Path]:
-    """The files of a check outside the tree that are copied to each of its launches: all but hidden
-    ones and those of `samples` and `tests`. Raises AssayError where they are too much."""
+    """Files of a check outside the tree that are copied to each of its launches: all but hidden
+    ones and those of `samples` and `tests`. Raises AssayError for a file that has
+    the name of one of Assay's."""
     left_out = {"__pycache__", "samples", "tests"}
     found = []
     for path in sorted(folder.rglob("*")):
         names = path.relative_to(folder).parts
         if path.is_file() and left_out.isdisjoint(names) and not any(n[0] == "." for n in names):
             found.append(path)
-    if (size := sum(path.stat().st_size for path in found)) > MOST_BYTES:
-        raise AssayError(
-            f"{folder}: its files take {size / 1e6:.0f} MB and are copied to each launch; allowed"
-            f" are {MOST_BYTES / 1e6:.0f} MB: keep large data elsewhere, and name them"
-            " by a parameter"
-        )
     for path in found:
         if (LAUNCH_SCRIPTS / path.relative_to(folder)).exists():
             raise AssayError(f"{path}: a launch has a file of this name of Assay's; rename it")

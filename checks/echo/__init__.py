@@ -9,8 +9,15 @@ from typing import Any, ClassVar, Literal
 
 from checks.common.answer import Asked, length_over
 from checks.common.definition import FastMachine
-from checks.common.layouts import LOGIN_NODE, SocketsDefinition, TwoRankParameters
-from checks.common.messages import EchoesDefinition, Sizes, expand_sizes, sizes_field
+from checks.common.messages import (
+    LOGIN_NODE,
+    EchoesDefinition,
+    Sizes,
+    SocketsDefinition,
+    TwoRankParameters,
+    expand_sizes,
+    sizes_field,
+)
 from checks.common.metrics import (
     BANDWIDTHS,
     ECHO_RELATIONS,

@@ -9,8 +9,8 @@ from typing import Any
 
 from checks.common import json_lines
 from checks.common.base import OwnProgram
-from checks.common.evidence.printed import read_printed
-from checks.common.layouts import SocketsDefinition
+from checks.common.json_lines import read_printed
+from checks.common.messages import SocketsDefinition
 
 #: What the end on the login node says.
 _SAID = "login-end.out"

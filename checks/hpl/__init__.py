@@ -14,14 +14,13 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator
 
 from checks.common.definition import (
+    LEAST_ONCE_S,
     RANK_ALLOWANCE_BYTES,
     FastMachine,
     Layout,
     SiteCapacity,
-    gigabytes,
 )
-from checks.common.durations import LEAST_ONCE_S
-from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import ProfiledParameters, Ranks, RanksPerNode, quantity
 
@@ -145,14 +144,6 @@ class HplDefinition(ManyRanksDefinition[HplParameters]):
         """The matrix's 8·N² bytes spread evenly over the nodes, and the allowance of each rank."""
         share = -(-8 * params.n**2 // self.nodes(params, cores_per_node))
         return share + RANK_ALLOWANCE_BYTES * self.ranks_per_node(params, cores_per_node)
-
-    def memory_arithmetic(self, params: HplParameters, layout: Layout) -> str:
-        """The matrix over the nodes, in numbers."""
-        matrix = 8 * params.n**2
-        return (
-            f"N = {params.n} needs 8·N² = {gigabytes(matrix)} over {layout.nodes} nodes"
-            f" = {gigabytes(matrix / layout.nodes)} a node"
-        )
 
     def fastest_s(self, params: HplParameters, fast: FastMachine) -> Iterable[float]:
         """The operations; messages take no time."""

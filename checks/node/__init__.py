@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Asked, Reading
-from checks.common.definition import FastMachine, Layout, SiteCapacity
-from checks.common.durations import FAST_CORE_FLOP_PER_S
+from checks.common.definition import FAST_CORE_FLOP_PER_S, FastMachine, Layout, SiteCapacity
 from checks.common.json_lines import Output, measured
-from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import EachOnce, Parameters, Ranks, Seed, quantity
 from records import flags

@@ -6,9 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from checks.common.definition import FastMachine, Layout, SiteCapacity, link_bytes_per_s
-from checks.common.durations import LEAST_ONCE_S
-from checks.common.layouts import ManyRanksDefinition
+from checks.common.definition import (
+    LEAST_ONCE_S,
+    FastMachine,
+    Layout,
+    SiteCapacity,
+    link_bytes_per_s,
+)
+from checks.common.messages import ManyRanksDefinition
 from checks.common.parameters import (
     MAX_RANKS,
     Parameters,

@@ -10,8 +10,15 @@ from typing import Annotated, Any, Literal, get_args
 from checks.common.answer import Reading
 from checks.common.definition import FastMachine
 from checks.common.json_lines import Output
-from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
-from checks.common.messages import EchoesDefinition, Sizes, refuse_many_samples, sizes_field
+from checks.common.messages import (
+    EchoesDefinition,
+    Placement,
+    Sizes,
+    TwoRankDefinition,
+    TwoRankParameters,
+    refuse_many_samples,
+    sizes_field,
+)
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS
 from checks.common.parameters import EachOnce, Repeats, Seed, quantity
 from records.flags import INVALID_ON_PURPOSE

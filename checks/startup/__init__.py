@@ -9,7 +9,7 @@ from typing import Any
 from checks.common.answer import Asked, Reading, mean_is_possible
 from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output, check_number, measured
-from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import LAUNCH, time_metric
 from checks.common.parameters import ProfiledParameters, Ranks, RanksPerNode, quantity
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 from checks.common.answer import Asked, Reading
 from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.json_lines import Output
-from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import rate_metric
 from checks.common.parameters import (
     EachOnce,

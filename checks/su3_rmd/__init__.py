@@ -12,9 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from checks.common.answer import Asked
-from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
-from checks.common.durations import LEAST_ONCE_S
-from checks.common.layouts import ManyRanksDefinition
+from checks.common.definition import (
+    LEAST_ONCE_S,
+    RANK_ALLOWANCE_BYTES,
+    FastMachine,
+    Layout,
+    SiteCapacity,
+)
+from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import LAUNCH, RATE, time_metric
 from checks.common.parameters import MAX_RANKS, ProfiledParameters, Ranks, RanksPerNode, quantity
 from records.metric import Metric, MetricDefinition

@@ -17,7 +17,7 @@ import msgspec
 from assay.documents.run_checks import Check, clipped, run_checks
 from assay.documents.verify import changed_files, differences, signature_check
 from assay.run.provenance import made_with
-from checks.common.brought import checks_with
+from checks.common.registry import checks_with
 from plugins.contract.evidence import evidence_result
 from plugins.contract.forms import (
     PERIOD,

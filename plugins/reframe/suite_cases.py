@@ -19,8 +19,7 @@ from assay.commands import output_of
 from assay.schema.model import Campaign, CaseEntry, ReframeEntry, ReframeMetric
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.site import Site
-from checks.common.brought import checks_with
-from checks.common.registry import Checks
+from checks.common.registry import Checks, checks_with
 from checks.common.session.launch_commands import LAUNCHERS
 from plugins.reframe.classes import digest_of, no_modules, planned
 from plugins.reframe.foreign.children import list_files
@@ -81,8 +80,6 @@ class SuiteTest:
             )
         digest = digest_of(self.file, self.asked.class_)
         cls = self._listed()
-        if entry.switches:
-            raise AssayError("switches: Slurm places the tests of suites; leave it out")
         if cls.kind == "compile":
             raise AssayError(f"{cls.name} compiles only; name a test that runs")
         variants = self._variants(cls)

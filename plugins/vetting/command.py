@@ -20,8 +20,7 @@ from ClusterShell.NodeSet import NodeSet, NodeSetException
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, argument, flag, site
 from assay.commands import run_command
-from checks.common.slurm.commands import Slurm
-from checks.common.slurm.text import is_usable, pairs
+from checks.common.slurm.commands import Slurm, is_usable, pairs
 from plugins.vetting.folder import VetFolder
 from plugins.vetting.judge import STATUS, WORDS, Vetting, Word, vetting_of
 from plugins.vetting.local import STEPS, LocalVetting, Say, VetRequest, node_name, reasons

@@ -23,8 +23,7 @@ from assay import ROOT
 from assay.commands import run_command
 from assay.sites.login import python_folders
 from assay.sites.site import Site
-from checks.common.slurm.commands import Answer, Slurm
-from checks.common.slurm.text import fields
+from checks.common.slurm.commands import Answer, Slurm, fields
 from plugins.vetting.folder import VetFolder
 from plugins.vetting.judge import WORDS, Reference, Vetting, vetting_of
 from records.errors import AssayError, InfrastructureError

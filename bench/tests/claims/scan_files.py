@@ -29,7 +29,7 @@ from bench.tests.judging import Finding, Judgement, gather, judge_acceptance
 from bench.tests.simulated.machines import LEAF, Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
-from checks.common.evidence.ranks import Evidence, RankFacts
+from checks.common.evidence import Evidence, RankFacts
 from checks.common.json_lines import Output
 from records.run.plan import Plan
 from records.run.provenance import Provenance, SiteAsRun

@@ -16,7 +16,7 @@ import numpy as np
 
 from bench.rows import Count, Row, efforts, share
 from bench.tests.simulated.machines import Speeds
-from checks.common.durations import LEAST_ONCE_S, shortfall
+from checks.common.definition import LEAST_ONCE_S, shortfall
 from checks.common.registry import CHECKS
 from records.metric import Metric
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from bench.tests.simulated.machines import Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE, MOST_IN_RECORD
 from checks.alltoall_pairs.run import TABLE, read_file
-from checks.common.evidence.ranks import Evidence, RankFacts
+from checks.common.evidence import Evidence, RankFacts
 from checks.common.json_lines import Output, OutputError
 from records.site.pair_scans import (
     chance_link_missed,

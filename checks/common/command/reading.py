@@ -7,18 +7,19 @@ may take LIMIT_S: an expression with nested repetitions can take for ever.
 
 from __future__ import annotations
 
+import ast
+import math
+import operator
 import re
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from statistics import fmean, geometric_mean, median
 
 from checks.common.answer import Reading
-from checks.common.command.formula import value_of_formula
-from checks.common.evidence.marked_lines import marked_lines
-from checks.common.json_lines import OutputError, measured
+from checks.common.json_lines import OutputError, marked_lines, measured
 from records.metric import Metric
 from records.run.brought import Caught, CommandLine
 
@@ -42,30 +43,13 @@ class Match:
         """Text that the group caught."""
         return self.line[self.begin : self.end]
 
-    @cached_property
-    def anchored(self) -> str:
-        """An expression for the whole line: words as they are, other numbers left open."""
-        before, after = self.line[: self.begin].lstrip(), self.line[self.end :].rstrip()
-        return f"^\\s*{_opened(before)}(\\S+){_opened(after)}\\s*$"
-
-
-def _opened(text: str) -> str:
-    opened = {True: r"\s+", False: r"\S+"}
-    return "".join(
-        opened[part.isspace()] if part.isspace() or re.search(r"\d", part) else re.escape(part)
-        for part in re.split(r"(\s+|[^\s:=,;()]*\d[^\s:=,;()]*)", text)
-    )
-
 
 def expression_fault(text: str, groups: int | None = None) -> str | None:
     """Fault of an expression, which must have so many groups, or None."""
     try:
         found = re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
-        at = getattr(error, "pos", None)
-        where = "" if at is None else f" at character {at + 1}: {text[:at][-20:]}»{text[at:][:20]}"
-        said = getattr(error, "msg", str(error))
-        return f"is no regular expression ({said}{where}); allowed are those of Python's re"
+        return f"is no regular expression ({error}); allowed are those of Python's re"
     if groups is not None and found.groups != groups:
         return (
             f"has {found.groups} groups; allowed is {groups}, around the number: write (?:…) for"
@@ -110,16 +94,13 @@ def matches(expression: str, lines: Sequence[str]) -> list[Match]:
     ]
 
 
-def value_of(caught: Caught, found: Sequence[Match], elsewhere: Callable[[], str]) -> Metric:
-    """The metric of these matches. Raises OutputError where it is missing or no number; then the
-    lines of the other stream, `elsewhere`, are looked at."""
+def value_of(caught: Caught, found: Sequence[Match]) -> Metric:
+    """The metric of these matches. Raises OutputError where it is missing or no number."""
     name = caught.metric.name
     if not found:
-        said = f"metric {name} is missing: no line of {caught.stream} matches {caught.find!r:.200}"
-        other = "stdout" if caught.stream == "stderr" else "stderr"
-        for one in matches(caught.find, own_lines(elsewhere()))[:1]:
-            said += f"; line {one.number} of {other} does: write `from: {other}`"
-        raise OutputError(said)
+        raise OutputError(
+            f"metric {name} is missing: no line of {caught.stream} matches {caught.find!r:.200}"
+        )
     if caught.of == "only" and len(found) > 1:
         places = ", ".join(str(one.number) for one in found[:5])
         raise OutputError(
@@ -182,10 +163,48 @@ def read(
             if not matches(expression, lines):
                 return Reading(wrong=f"no line matches {expression!r:.200}, which must be there")
         metrics = [
-            value_of(one, matches(one.find, own_lines(said())), lambda: text)
-            if one.stream == "stderr"
-            else value_of(one, matches(one.find, lines), said)
+            value_of(one, matches(one.find, own_lines(said()) if one.stream == "stderr" else lines))
             for one in line.metrics
         ]
         wrong = next(_beyond(line, metrics, memory_bytes), None)
         return Reading(wrong=wrong) if wrong else Reading(metrics)
+
+
+_LONGEST = 300
+_BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: math.pow,
+}
+_ALLOWED = "allowed are numbers, names of metrics, + - * / **, parentheses and sqrt(…)"
+
+
+def value_of_formula(text: str, values: Mapping[str, float]) -> float:
+    """The value of a formula over named values. Raises ValueError for another text, another name,
+    and where it has no value."""
+    if len(text) > _LONGEST:
+        raise ValueError(f"has {len(text)} characters; allowed are {_LONGEST}")
+
+    def of(node: ast.expr) -> float:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return float(node.value)
+        if isinstance(node, ast.Name) and node.id in values:
+            return values[node.id]
+        if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+            return _BINARY[type(node.op)](of(node.left), of(node.right))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -of(node.operand)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "sqrt" and not node.keywords:
+            return math.sqrt(*map(of, node.args))
+        if isinstance(node, ast.Name):
+            raise ValueError(f"has no metric {node.id}; there are {', '.join(values) or 'none'}")
+        raise ValueError(f"holds {ast.unparse(node)!r:.60}; {_ALLOWED}")
+
+    try:
+        return of(ast.parse(text, mode="eval").body)
+    except (SyntaxError, TypeError, RecursionError, MemoryError):
+        raise ValueError(f"cannot be read; {_ALLOWED}") from None
+    except ArithmeticError as error:
+        raise ValueError(f"has no value ({error})") from None

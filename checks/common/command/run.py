@@ -7,12 +7,13 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from checks.common.answer import Reading, died, other_program
-from checks.common.base import MpiCheck
+from checks.common.base import MpiCheck, Setting
 from checks.common.command import CommandDefinition
 from checks.common.command.reading import read
-from checks.common.evidence.ranks import STEP_NODES, Claim
+from checks.common.evidence import STEP_NODES, Claim
 from checks.common.json_lines import Output
 from records.flags import UNPROVEN
 
@@ -22,10 +23,11 @@ class Run(MpiCheck):
 
     definition: CommandDefinition
 
-    @property
-    def right_status(self) -> int:
-        """Exit status that the campaign says is right."""
-        return self.definition.line.exit_status
+    def __init__(self, definition: CommandDefinition, params: Any, setting: Setting) -> None:
+        super().__init__(definition, params, setting)
+        self.right_status = definition.line.exit_status
+        # A static program, or one without MPI that was declared to have it, gives no evidence.
+        self.may_be_unproven = not definition.without_mpi
 
     @property
     def foreign(self) -> str | None:
@@ -63,11 +65,6 @@ class Run(MpiCheck):
         if not self.definition.without_mpi:
             return claim
         return replace(claim, library_pattern="^none: no MPI", seen={}, device="")
-
-    @property
-    def may_be_unproven(self) -> bool:
-        """A static program, or one without MPI that was declared to have it, gives no evidence."""
-        return not self.definition.without_mpi
 
     def read(self, output: Output, text: str) -> Reading:
         """The metrics by the campaign's expressions, if the step was on the job's nodes."""

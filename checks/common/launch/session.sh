@@ -5,8 +5,7 @@
 #   LIMIT_S  seconds after which the command is ended (status 124)
 # Prints the begin and end of each phase as JSON lines; exits with the command's status. Each line
 # begins after a newline, as the command's text may lack its last one, and carries the launch's
-# ASSAY_TOKEN. Stamps tell the uptime before and after them, by which a clock that is set meanwhile is
-# found.
+# ASSAY_TOKEN.
 # shellcheck disable=SC2317  # finish and what it calls run from a trap
 set -uo pipefail
 daemons=$1 limit_s=$2
@@ -16,14 +15,10 @@ export ASSAY_TOKEN=${ASSAY_TOKEN:-}
 say() { printf '\n{"assay":"%s","token":"%s",%s}\n' "$1" "$ASSAY_TOKEN" "$2"; }
 # The time of day with a point, whatever the locale puts between seconds and their parts.
 now() { now=${EPOCHREALTIME/[!0-9]/.}; }
-uptime() { read -r up _ 2>/dev/null </proc/uptime || up=null; }
 stamp() {
-    local up before now
-    uptime
-    before=$up
+    local now
     now
-    uptime
-    say stamp "\"name\":\"$1\",\"at\":$now,\"up\":[$before,$up]"
+    say stamp "\"name\":\"$1\",\"at\":$now"
 }
 stamp session_begin
 here=$(cd "${0%/*}" && pwd -P)

@@ -17,7 +17,7 @@ from reframe.core.runtime import runtime
 
 from checks.common.command import CommandDefinition
 from checks.common.definition import CheckDefinition
-from checks.common.evidence.printed import read_printed
+from checks.common.json_lines import read_printed
 from checks.common.session.outcome import PROGRAMS, CompleteBuild, Outcome, send
 from checks.common.slurm.scheduler import run_options
 from checks.common.sources import LIBRARY, build_files, program_folders

@@ -15,22 +15,20 @@ import time
 from collections import deque
 from functools import partialmethod
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from reframe.core import fields, variables
 from reframe.core.logging import LoggerAdapter
-from reframe.core.schedulers import local
 from reframe.frontend import cli
-from reframe.frontend.executors import RegressionTask, TaskEventListener, policies
+from reframe.frontend.executors import RegressionTask, TaskEventListener
 from reframe.frontend.executors.policies import AsynchronousExecutionPolicy, SerialExecutionPolicy
 from reframe.frontend.printer import PrettyPrinter
 
 from checks.common.guard import message_of
 from checks.common.session import outcome
 from checks.common.session.builds import MakeBuild
-from checks.common.session.faults import fault_of
 from checks.common.session.launching import LaunchTest
+from checks.common.session.outcome import fault_of
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
 from records.plugins import hooks
 
@@ -166,22 +164,12 @@ def _named(logger: Any) -> None:
         logger.extra["check_info"] = logger.check.info()
 
 
-def count_by_steady_clock() -> None:
-    """Let ReFrame count pauses between polls and limits of builds by a clock that cannot be set.
-
-    By its own, a launch whose host's clock is set back meanwhile is next looked at when that clock
-    has caught up.
-    """
-    policies.time = local.time = SimpleNamespace(time=time.monotonic, sleep=time.sleep)
-
-
 if __name__ == "__main__":
     if (jobs_libraries := os.environ.pop(outcome.JOBS_LIBRARIES, None)) is not None:
         os.environ["LD_LIBRARY_PATH"] = jobs_libraries
     # A site's settings of its own ReFrame: another system, when a job counts as failed, and more.
     for setting in [name for name in os.environ if name.startswith("RFM_")]:
         del os.environ[setting]
-    count_by_steady_clock()
     outcome.outcome_pipe()  # before anything is started that would inherit its name
     # The list of failures reads what jobs put in the place of output.
     PrettyPrinter.failure_report = _nothing

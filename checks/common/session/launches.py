@@ -4,8 +4,8 @@
 The harness gives the list as JSON lines in the file that LAUNCHES_FILE names; ReFrame runs them one
 by one in the order of their names.
 
-The list comes from a run directory, which is not trusted: every launch is validated again before
-any part of it reaches a job script. One that is refused is reported as failed.
+Parameters are validated again: a check may have changed since the plan was made. A launch that is
+refused is reported as failed.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from pydantic import ValidationError
 from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
-from checks.common.brought import brought_to_session, checks_with
 from checks.common.guard import CheckError, UnfitTestError
-from checks.common.registry import CHECKS, Checks
+from checks.common.registry import CHECKS, Checks, brought_to_session, checks_with
 from checks.common.session.launching import LaunchRequest, LaunchTest, test_of
-from checks.common.session.outcome import outcome_pipe, report_refusal
+from checks.common.session.outcome import report_refusal
 from records.plugins import hooks
 
 #: Environment variable with the path of the list of launches.
@@ -47,13 +47,11 @@ def launch_test(
     try:
         params = definition.parameters.model_validate(launch.params)
     except ValidationError as error:
-        raise UnfitTestError(_problems(error, "params.")) from None
-    ranks, on_node = definition.ranks(params), definition.ranks_asked_per_node(params)
-    if launch.ranks != ranks or on_node not in {"fill", "half", launch.ranks_per_node}:
-        raise UnfitTestError(
-            f"ranks = {launch.ranks}, ranks_per_node = {launch.ranks_per_node}; by its params"
-            f" allowed is {ranks}, {on_node}"
+        faults = (
+            f"params.{'.'.join(map(str, each['loc']))}: {each['msg']}, found {each['input']!r:.100}"
+            for each in error.errors()
         )
+        raise UnfitTestError("; ".join(faults)) from None
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
     for maker_of in hooks("session_test") if definition.line is not None else ():
         maker: Callable[..., Any] | None = maker_of(launch, definition, name, module)
@@ -72,32 +70,19 @@ def launch_test(
     return made
 
 
-def _problems(error: ValidationError, prefix: str = "") -> str:
-    return "; ".join(
-        f"{prefix}{'.'.join(map(str, one['loc']))}: {one['msg']}, found {one['input']!r:.100}"
-        for one in error.errors()
-    )
-
-
 def _register_all(path: str) -> None:
     made: dict[str, type[LaunchTest]] = {}
     brought = brought_to_session()
     checks = checks_with(brought)
     for prepare in hooks("session_prepare") if brought else ():
         prepare(brought.values())
-    for place, line in enumerate(Path(path).read_text().splitlines()):
-        index = place
+    for line in Path(path).read_bytes().splitlines():
+        launch = msgspec.json.decode(line, type=LaunchRequest)
         try:
-            launch = LaunchRequest.model_validate_json(line)
-            index = launch.index
             # The one variant, with its fixtures.
             _rfm_test_registry.add(launch_test(launch, made, __name__, checks), variant_num=0)
-        except (ValidationError, CheckError, UnfitTestError) as error:
-            said = _problems(error) if isinstance(error, ValidationError) else str(error)
-            reason = f"launch {index} was refused: {said}"
-            if outcome_pipe() is None:
-                raise ValueError(f"{path}: {reason}") from error
-            report_refusal(index, reason)
+        except (CheckError, UnfitTestError) as error:
+            report_refusal(launch.index, f"launch {launch.index} was refused: {error}")
 
 
 if _path := os.environ.get(LAUNCHES_FILE):

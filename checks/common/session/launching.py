@@ -14,9 +14,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+import msgspec
 import reframe as rfm
 import reframe.utility.sanity as sn
-from pydantic import BaseModel, ConfigDict, Field
 from reframe.core.backends import getlauncher, register_launcher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function
 from reframe.core.launchers import JobLauncher
@@ -24,42 +24,33 @@ from reframe.core.logging import getlogger
 
 from checks.common.base import MpiCheck, Setting, leaf_of
 from checks.common.definition import CheckDefinition
-from checks.common.evidence.printed import read_printed
-from checks.common.json_lines import TOKEN, session_lines
+from checks.common.json_lines import TOKEN, read_printed, session_lines
 from checks.common.judging import EndedJob, JudgingError, judge
-from checks.common.parameters import Ranks
-from checks.common.resources import CpusPerTask, Resources
 from checks.common.session.builds import build_of
-from checks.common.session.faults import WorkFolderError, folder_trouble
 from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
-from checks.common.session.outcome import PROGRAMS, Outcome, emit
-from checks.common.slurm.commands import HERE
+from checks.common.session.outcome import PROGRAMS, Outcome, WorkFolderError, emit, folder_trouble
+from checks.common.slurm.commands import HALTING_S, HERE, limits_s
 from checks.common.slurm.scheduler import job_loss, run_options
-from checks.common.slurm.text import HALTING_S, limits_s
 from checks.common.sources import LAUNCH_SCRIPTS, launch_files
-from checks.common.switches import Switches
 from records.site.topology import Topology, TopologyDescription
 
 
-class LaunchRequest(BaseModel):
+class LaunchRequest(msgspec.Struct, frozen=True):
     """A line of the list, as far as it is used."""
 
-    model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
-
-    index: int = Field(ge=0)
-    case_id: str = Field(pattern=r"^[a-z][a-z0-9_]*-[0-9a-f]+$", max_length=100)
+    index: int
+    case_id: str
     check: str
-    environment: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    environment: str
     params: dict[str, Any]
-    ranks: Ranks
-    ranks_per_node: Ranks
-    block: int = Field(ge=0)
-    attempt: int = Field(ge=1)
-    limit_s: float = Field(gt=0, le=1e7)
+    ranks: int
+    ranks_per_node: int
+    block: int
+    attempt: int
+    limit_s: float
     undisturbed: bool = True
-    switches: Switches | None = None
-    cpus_per_task: CpusPerTask | None = None
-    resources: Resources = {}
+    cpus_per_task: int | None = None
+    resources: dict[str, dict[str, int | str]] = {}
 
 
 @cache
@@ -136,7 +127,7 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
         job.options, job.asked_nodes = run_options(), self.launch.nodes_asked()
         if job.asked_nodes:
             job.options.append(f"--nodelist={','.join(job.asked_nodes)}")
-        job.undisturbed, job.switches = asked.undisturbed, asked.switches
+        job.undisturbed = asked.undisturbed
         job.needs_s = self.limit_s + HALTING_S
         alone = self.definition.without_mpi
         launcher = getlauncher("assay-srun" if alone else extras["launcher"])()
@@ -154,7 +145,6 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
             ranks_per_node=self.asked.ranks_per_node,
             cpus_per_task=self.asked.cpus_per_task or 0,
             has_resources=bool(self.asked.resources),
-            switches=self.asked.switches or "",
             drawn_by=self.drawn_by,
             **{name: extras[name] for name in ("library", "device", "seen", "programs")},
             features=self.current_environ.features,

@@ -7,15 +7,18 @@ each line into a record. Without the variable nothing is sent.
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
+import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from checks.common.session.faults import Fault
 from records.metric import Metric
 from records.run.mpi_profile import RankProfile
 from records.run.queue_state import QueueState
@@ -161,3 +164,70 @@ def iso_time(seconds: float | None) -> str | None:
         return None
     text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
+
+
+#: `refused`: Slurm will not take the job as it is; `slurm`: it does not answer; `nodes`: too few
+#: are up; `work-folder`: it is full, gone or not writable; `environment`: a module or its launcher
+#: is missing; `allocation`: that of many launches is over, or too short for one more; `clock`: one
+#: was set during the launch, or two are far apart.
+Fault = Literal["refused", "slurm", "nodes", "work-folder", "environment", "allocation", "clock"]
+
+#: What a launch writes at least; less than this left of a disk counts as full.
+_PROBE_BYTES = 1 << 16
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Why a job gave no result of its own; `ran`: whether it had begun."""
+
+    reason: str
+    fault: Fault
+    ran: bool
+
+
+class WorkFolderError(Exception):
+    """Something that the session put into the work folder is no longer there."""
+
+
+def folder_trouble(folder: Path) -> str | None:
+    """Why a launch cannot write into `folder`; None when it can."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_PROBE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return f"work folder {folder}: {error.strerror}"
+    return None
+
+
+def fault_of(error: BaseException, folder: Path) -> Fault | None:
+    """The fault behind an exception that kept a launch from being submitted, or None.
+
+    `folder`: where the session writes; files missing elsewhere are the check's own fault.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        full = isinstance(cause, OSError) and (cause.errno in _DISK or folder_trouble(folder))
+        if full or isinstance(cause, WorkFolderError):
+            return "work-folder"
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """An instant by this host's clock (seconds since 1970), and by one that cannot be set."""
+
+    wall: float
+    steady: float
+
+    @classmethod
+    def now(cls) -> Moment:
+        """This instant."""
+        return cls(time.time(), time.monotonic())
+
+    def ago_s(self) -> float:
+        """Seconds since then, regardless of how the clock was set meanwhile."""
+        return time.monotonic() - self.steady

@@ -15,8 +15,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from checks.common.switches import Switches, drawn_at
-
 #: Environment variables with the run's id, and with the path of the allocation as JSON.
 RUN_ID, ALLOCATION = "ASSAY_RUN_ID", "ASSAY_ALLOCATION"
 #: Seconds that Slurm needs at the end of an allocation; no launch is started within them.
@@ -36,14 +34,10 @@ class Allocation(BaseModel):
     ends_at: float
     #: From it and a launch's case, block and attempt its nodes are drawn.
     seed: int = 0
-    #: The number of the last step in which a launch is known to have begun; -1: none is.
-    last_step: int = -1
     #: Launches that may run at a time.
     at_once: int = Field(1, ge=1)
     #: The cores of nodes that share one machine, by node.
     cores: dict[str, list[int]] = {}
-    #: Its nodes at each switch, where the site declares switches.
-    leaves: dict[str, list[str]] = {}
 
     def step(
         self,
@@ -61,31 +55,17 @@ class Allocation(BaseModel):
         step += ["--nodes=1", "--ntasks=1", f"--nodelist={nodes[0]}"]
         return [*step, script, ",".join(nodes), str(ranks), str(ranks_per_node), *files]
 
-    def drawn(
-        self, count: int, free: Collection[str], launch: str, switches: Switches | None = None
-    ) -> list[str] | None:
-        """`count` of the `free` nodes, at random by the seed and what names the launch.
+    def drawn(self, count: int, free: Collection[str], launch: str) -> list[str] | None:
+        """`count` of the `free` nodes, at random by the seed and what names the launch, in the
+        order of the allocation, as Slurm gives nodes to jobs. None: the free ones do not suffice.
 
-        In the order of the allocation, as Slurm gives nodes to jobs. Nodes that share cores are
-        drawn together only where it cannot be helped. None: the free ones do not suffice, or do
-        not lie at `switches` as asked.
+        Nodes that share cores are drawn together only where it cannot be helped.
         """
-        dice = random.Random(f"{self.seed}.{launch}")  # noqa: S311  not for secrets
         if count > len(free):
             return None
-        among = sorted(free)
-        draws = (
-            dice.sample(among, count)
-            if switches is None
-            else drawn_at(switches, count, free, self.leaves, dice)
-            for _ in range(_DRAWS)
-        )
-        found = filter(None, draws)
-        # Where nodes share no cores the first draw is as good as any.
-        best = min(found, key=self._sharing, default=None) if self.cores else next(found, None)
-        if best is None:
-            return None
-        chosen = set(best)
+        dice = random.Random(f"{self.seed}.{launch}")  # noqa: S311  not for secrets
+        draws = [dice.sample(sorted(free), count) for _ in range(_DRAWS if self.cores else 1)]
+        chosen = {*min(draws, key=self._sharing)}
         return [node for node in self.nodes if node in chosen]
 
     def _sharing(self, nodes: Sequence[str]) -> int:

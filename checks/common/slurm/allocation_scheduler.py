@@ -23,12 +23,10 @@ from typing import Any
 from reframe.core.backends import register_scheduler
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common.evidence.clocks import Moment
-from checks.common.session.faults import Fault, Loss
+from checks.common.session.outcome import Fault, Loss, Moment
 from checks.common.slurm.allocation import ENDING_S, told_allocation
 from checks.common.slurm.commands import HERE
-from checks.common.slurm.job import ControllerSilentError, SlurmJob
-from checks.common.slurm.reasons import last_words
+from checks.common.slurm.job import ControllerSilentError, SlurmJob, last_words
 from checks.common.slurm.scheduler import HEARTBEAT_S, dialogue, step_name
 from records.waiting import STEP_END_S, scaled
 
@@ -40,8 +38,6 @@ _SRUN = "launch.srun"
 _STEP_PATIENCE_S = 300.0
 #: What a step says: its name in Slurm's words, then how its command ended.
 _SAID = re.compile(rb"^(?:begun (\d+-\d+)|ended (\d+))$", re.MULTILINE)
-#: Steps that a launch may begin, and those of its daemons on each of its nodes.
-_STEPS, _STEPS_A_NODE = 8, 4
 #: Characters kept of what a step says.
 _KEPT = 1000
 
@@ -81,11 +77,6 @@ class _Step:
             self.status = int(status) if status else self.status
         return gone or self.status is not None
 
-    @property
-    def number(self) -> int:
-        """Its number in the allocation; -1 until it has begun."""
-        return int(self.name.partition(".")[2] or -1)
-
     def end(self) -> None:
         """End it: srun ends its step when it is told to end itself."""
         self.process.terminate()
@@ -106,8 +97,8 @@ class AllocationScheduler(SqueueJobScheduler):
 
     Adds to a job: `slurm` and `loss`, as assay-slurm does, and `neighbours`: the nodes of each
     launch that ran at the same time, by its index. A check may set `launch_index`, `drawn_by`,
-    which names the launch when its nodes are drawn, `asked_nodes`, `switches`, `undisturbed` and
-    `needs_s`, the longest time that it may take.
+    which names the launch when its nodes are drawn, `asked_nodes`, `undisturbed` and `needs_s`, the
+    longest time that it may take.
     """
 
     def __init__(self) -> None:
@@ -122,9 +113,7 @@ class AllocationScheduler(SqueueJobScheduler):
         self._running: list[Any] = []
         #: Steps of launches that have ended, whose srun has not.
         self._ending: list[_Step] = []
-        self._handed_in, self._last_step = 0, self._allocation.last_step
-        #: Whether a launch had daemons, which are begun by steps on each node.
-        self._daemons = False
+        self._handed_in = 0
 
     def submit(self, job: Any) -> None:
         """Put the job behind those that wait; it begins as soon as its nodes are free."""
@@ -135,7 +124,6 @@ class AllocationScheduler(SqueueJobScheduler):
         job.handed_in = job.ended = job.dialogue.handed_in
         job._submit_time = job.handed_in.wall
         job.place = getattr(job, "launch_index", -1)
-        self._daemons |= getattr(job.launcher, "daemons", "none") != "none"
         self._waiting.append(job)
         self._begin_next()
 
@@ -145,7 +133,6 @@ class AllocationScheduler(SqueueJobScheduler):
         for job in self._running:
             self._end_if_overdue(job)
         ended = [job for job in self._running if job.step.over()]
-        self._last_step = max([self._last_step, *(job.step.number for job in self._running)])
         for job in ended:
             self._running.remove(job)
             self._take_over(job)
@@ -208,38 +195,20 @@ class AllocationScheduler(SqueueJobScheduler):
                 self._end(job, Loss(f"{self._named} lacks {_list(lacking)}", "refused", False))
                 return []
             return list(asked) if set(asked) <= set(free) else None
-        everything, switches = self._allocation.nodes, getattr(job, "switches", None)
         count = -(-(job.num_tasks or 1) // (job.num_tasks_per_node or 1))
-        drawn_by = getattr(job, "drawn_by", job.name)
-        if self._allocation.drawn(count, everything, drawn_by, switches) is None:
-            where = {"one": " at one switch", "several": " at several switches"}.get(
-                str(switches), ""
-            )
-            said = f"{self._named}, {_list(everything)}, lacks {count} nodes{where}"
+        if count > len(self._allocation.nodes):
+            said = f"{self._named}, {_list(self._allocation.nodes)}, lacks {count} nodes"
             self._end(job, Loss(f"{said}: ask for more --nodes", "refused", ran=False))
             return []
-        return self._allocation.drawn(count, free, drawn_by, switches)
+        return self._allocation.drawn(count, free, getattr(job, "drawn_by", job.name))
 
     def _too_late_for(self, job: Any) -> str | None:
-        """Why the job might not end before the allocation does, or get fewer steps than it needs
-        while others run; None: it has enough of both."""
+        """Why the job might not end before the allocation does, or None."""
         left_s = max(0.0, self._allocation.ends_at - ENDING_S - time.monotonic())
         needed_s = getattr(job, "needs_s", 0.0)
         if left_s < needed_s:
             return f"{self._named} lasts {left_s:.0f} s more, {needed_s:.0f} s may be needed"
-        had, nodes = self._last_step + 1, len(self._allocation.nodes)
-        if had == 0 or (most := HERE.most_steps()) is None:
-            return None
-        of_all_at_once = _STEPS * min(self._allocation.at_once, nodes)
-        of_all_at_once += _STEPS_A_NODE * nodes if self._daemons else 0
-        # Since the last that is known, those that ran then and those that followed them.
-        needed = 2 * of_all_at_once
-        if had + needed <= most:
-            return None
-        return (
-            f"{self._named} has had {had} steps of the {most} that Slurm gives a job"
-            f" (MaxStepCount), {needed} may be needed"
-        )
+        return None
 
     def _begin(self, job: Any, nodes: list[str]) -> None:
         per_node, files = job.num_tasks_per_node or 1, (str(job.stdout), str(job.stderr))

@@ -11,13 +11,19 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from checks.common.evidence.clocks import Moment
-from checks.common.session.outcome import iso_time
-from checks.common.slurm import reasons
+from checks.common.session.outcome import Moment, iso_time
 from checks.common.slurm.allocation import ENDING_S
-from checks.common.slurm.commands import HERE, Answer, Slurm
-from checks.common.slurm.text import fields, job_line, left_s, setting, slurm_seconds
+from checks.common.slurm.commands import (
+    HERE,
+    Answer,
+    Slurm,
+    fields,
+    job_line,
+    left_s,
+    slurm_seconds,
+)
 from records.run.queue_state import QueueState, State
 from records.waiting import CONTROLLER_S, JOB_CLEARING_S, SILENCE_S, scaled
 
@@ -25,9 +31,6 @@ from records.waiting import CONTROLLER_S, JOB_CLEARING_S, SILENCE_S, scaled
 QUIET_POLL_S = 2.0
 #: Seconds until a job that Slurm did not take is handed in again: at first, and at most.
 FIRST_RETRY_S, MOST_RETRY_S = 5.0, 60.0
-#: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
-#: A reason may be that old: Slurm renews it when it plans.
-ALONE_S = 120.0
 #: Seconds between two looks at a job whose nodes Slurm still clears.
 _CLEARING_LOOK_S = 0.5
 
@@ -49,6 +52,43 @@ _ENDS = {
     "TIMEOUT": "reached its time limit",
 }
 
+#: `waits`: the same job may be taken later. `never`: it will not be taken as it is. `unreached`:
+#: Slurm could not be asked. `unclear`: a limit of accounting, Slurm does not say which. `nodes`: no
+#: nodes fit now, and those that are out of service do not count.
+Refusal = Literal["waits", "never", "unreached", "unclear", "nodes"]
+
+#: Reasons of a job that never runs as it is, in the words of Slurm 20.11 to 24.11: it is above
+#: a limit, or what it names is not there, or a budget of processor time is used up. What is not
+#: known here is waited for: reasons come with new versions.
+_NEVER = re.compile(
+    r"Partition(Node|Time)Limit|PartitionConfig|MaxMemPerLimit|(Bad)?Constraints$"
+    r"|Invalid(Account|QOS)|(QOS|Account)NotAllowed|Reservation(Deleted|Invalid)"
+    r"|DependencyNeverSatisfied|DeadLine|(Association|QOS)TimeLimit"
+    r"|\w*PerJob(Limit)?$|\w*PerNode$|QOSMin"
+    r"|(Assoc|QOS)Grp\w*(?<!Run)Minutes(Limit)?$|(Assoc|QOS)GrpWall"
+)
+
+#: Errors of sbatch (slurm_errno.c); the order matters.
+_REFUSED: tuple[tuple[Refusal, str], ...] = (
+    ("waits", r"Submit\w*(Limit|PerAccount|PerUser)"),
+    ("waits", r"(Slurm )?(job queue full|temporarily unable)|temporarily disabled|try again"),
+    ("waits", r"Resource temporarily unavailable|submissions disabled|presently disabled"),
+    ("waits", r"partition not available|Partition in down state"),
+    (
+        "waits",
+        r"nodes are busy|node not available|reservation not usable now|reservation is in use",
+    ),
+    ("waits", r"maintenance reservation|Switch resources|PrologSlurmctld is still|burst buffer$"),
+    ("waits", r"QOS usage threshold|can not start immediately|ports are in use"),
+    ("unreached", r"unable to contact|connect|communicat|timed? ?out|munge|authentic|credential"),
+    ("unreached", r"zero bytes|system call|controller|no space|writing script|did not answer"),
+    ("unreached", r"socket|(sending|receiving) message|message length"),
+    ("nodes", r"Requested (node|partition) configuration"),
+    ("unclear", r"violates accounting/QOS policy"),
+)
+#: The word that sbatch prints in a line of its own, before the error, where a limit is met.
+_LIMIT = re.compile(r"^sbatch: error: (\w*(?:Limit|Per[A-Z]\w+|Minutes|Assoc\w+|QOS\w+))\s*$", re.M)
+
 #: Is given where a job is, whenever that was found out.
 Watch = Callable[[QueueState], None]
 
@@ -61,7 +101,7 @@ class ControllerSilentError(Exception):
 class RefusedJob:
     """Why Slurm did not take a job: what that means, and its words."""
 
-    verdict: reasons.Refusal
+    verdict: Refusal
     words: str
 
 
@@ -85,7 +125,6 @@ class SlurmJob:
         #: By time.monotonic(): when Slurm was asked, when it answered, when `watch` was called.
         self.asked_at = self.reached_at = self.told_at = self.handed_in.steady
         self._silent_at: float | None = None
-        self._alone = Alone(slurm)
 
     @property
     def state(self) -> str:
@@ -106,7 +145,7 @@ class SlurmJob:
     def submit(
         self,
         sbatch: Callable[[], Answer],
-        passing: Collection[reasons.Refusal],
+        passing: Collection[Refusal],
         pause: Callable[[float], None],
     ) -> RefusedJob | None:
         """Hand it in by `sbatch`, again and again while Slurm refuses it with a verdict `passing`;
@@ -122,9 +161,7 @@ class SlurmJob:
                 self.job_id, self.handed_in = found[1], Moment.now()
                 self.asked_at = self.reached_at = self.told_at = self.handed_in.steady
                 return None
-            refused = RefusedJob(
-                reasons.refusal_verdict(answer.stderr), reasons.last_words(answer.stderr)
-            )
+            refused = RefusedJob(refusal_verdict(answer.stderr), last_words(answer.stderr))
             answered = answered if refused.verdict == "unreached" else time.monotonic()
             if refused.verdict not in passing or time.monotonic() - answered > SILENCE_S:
                 return refused
@@ -142,17 +179,14 @@ class SlurmJob:
         elif "invalid job id" in answer.stderr.lower():
             self.described = {"JobState": FORGOTTEN, "Reason": "forgotten by Slurm"}
         else:
-            self.silence = reasons.last_words(answer.stderr)
+            self.silence = last_words(answer.stderr)
             return False
         self.reached_at = self.asked_at
         return True
 
     def never_runs(self) -> str | None:
         """Why the pending job will not run however long one waits; None: it may."""
-        reason = self.described.get("Reason", "None")
-        verdict = reasons.pending_verdict(reason)
-        never = verdict == "never" or self._alone.long_enough(verdict)
-        return reasons.with_meaning(self.reason) if never else None
+        return self.reason if waits_in_vain(self.described.get("Reason", "None")) else None
 
     def tell(self, state: State, reason: str = "") -> None:
         """Give `watch` where the job is."""
@@ -207,29 +241,6 @@ class SlurmJob:
         self._silent_at = None
 
 
-class Alone:
-    """Since when no other job runs. A limit on all jobs together is then one on this job alone."""
-
-    def __init__(self, slurm: Slurm = HERE) -> None:
-        self._slurm = slurm
-        self._since: float | None = None
-
-    def long_enough(self, verdict: reasons.Pending) -> bool:
-        """Asked again and again: whether a job pending with this verdict waits for no other job."""
-        whose = {"mine": ["--me"], "shared": list[str]()}.get(verdict)
-        if verdict == "shared":
-            hidden = setting(self._slurm.settings(), "PrivateData") or ""
-            whose = None if re.search(r"\bjobs\b", hidden) else whose
-        if whose is not None:
-            listed = "squeue", "--noheader", *whose, "--states=R,S,CF,CG,SO", "--format=%i"
-            running = self._slurm.output(*listed)
-            if running is not None and not running.strip():
-                self._since = self._since or time.monotonic()
-                return time.monotonic() - self._since > ALONE_S
-        self._since = None
-        return False
-
-
 def _end_to_come(job: Mapping[str, str]) -> str | None:
     """Why a job that still runs has been told to end; None: it has not.
 
@@ -241,3 +252,26 @@ def _end_to_come(job: Mapping[str, str]) -> str | None:
     if rest_s is not None and rest_s < ENDING_S:
         return "is at the end of its time limit"
     return None
+
+
+def waits_in_vain(reason: str) -> bool:
+    """True if a job that is pending for this reason does not run however long one waits."""
+    return _NEVER.match(reason.partition(",")[0].strip(" ()")) is not None
+
+
+def refusal_verdict(said: str) -> Refusal:
+    """Meaning of these words of `sbatch` on its standard error."""
+    limit = _LIMIT.search(said)
+    if limit and not re.search(_REFUSED[0][1], limit[1]):
+        return "never" if waits_in_vain(limit[1]) else "waits"
+    return next(
+        (verdict for verdict, form in _REFUSED if re.search(form, said, re.IGNORECASE)), "never"
+    )
+
+
+def last_words(said: str) -> str:
+    """Words of sbatch on its failure in one line: a limit's name, and the error."""
+    lines = [line.strip() for line in said.strip().splitlines() if line.strip()]
+    limit = _LIMIT.search(said)
+    last = lines[-1] if lines else "no reason given"
+    return f"{last} [{limit[1]}]" if limit and limit[1] not in last else last

@@ -25,13 +25,10 @@ from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError, SpawnedProcessTimeout
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common.evidence.clocks import Moment
-from checks.common.session.faults import Fault, Loss
-from checks.common.session.outcome import Outcome, send
+from checks.common.session.outcome import Fault, Loss, Moment, Outcome, send
 from checks.common.slurm.allocation import RUN_ID
 from checks.common.slurm.commands import HERE, Answer
 from checks.common.slurm.job import BEFORE, FORGOTTEN, QUIET_POLL_S, SlurmJob
-from checks.common.slurm.reasons import with_meaning
 from records.run.queue_state import QueueState
 from records.waiting import CONTROLLER_S, DOWN_NODES_S, PENDING_CONTROLLER_S, scaled
 
@@ -169,7 +166,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
             shape = ", ".join(f"{name}={job.slurm[name]}" for name in asked if name in job.slurm)
             loss = Loss(f"Slurm will not run the job: {never} ({shape})", "refused", ran=False)
         else:
-            slurm_job.tell("pending", with_meaning(slurm_job.reason))
+            slurm_job.tell("pending", slurm_job.reason)
             return
         self.cancel(job)
         job.loss, job._state = loss, "CANCELLED"

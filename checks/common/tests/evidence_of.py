@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from checks.common.evidence.ranks import Evidence, Link, RankFacts
+from checks.common.evidence import Evidence, Link, RankFacts
 
 
 def evidence_of(*hosts: str, library: str = "MPICH Version:\t4.0.2") -> Evidence:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from checks.common import json_lines
 from checks.common.answer import Reading, beyond_window
 from checks.common.definition import CheckDefinition
-from checks.common.evidence.ranks import Claim, contradictions
+from checks.common.evidence import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
 from checks.common.sources import shipped_folders

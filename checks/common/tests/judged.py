@@ -9,11 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from checks.common.base import MpiCheck, OwnProgram, Setting
-from checks.common.evidence.clocks import Moment
-from checks.common.evidence.printed import Printed
+from checks.common.json_lines import Printed
 from checks.common.judging import EndedJob, judge
 from checks.common.registry import CHECKS
-from checks.common.session.outcome import Outcome
+from checks.common.session.outcome import Moment, Outcome
 from records.site.limits import Nominal
 
 OURS = "0123456789abcdef"

@@ -175,18 +175,3 @@ def test_those_that_have_ended_are_no_neighbours(harness):
     assert set(job.neighbours) == {1}
     assert 2 not in before.neighbours
     assert beside.neighbours[2] == job._nodelist
-
-
-@pytest.mark.parametrize(
-    ("most", "daemons", "begins"),
-    [(69, "none", True), (67, "none", False), (101, "lam", True), (99, "lam", False)],
-)
-def test_steps_are_kept_for_those_that_may_run_on_the_nodes(
-    harness, monkeypatch, most, daemons, begins
-):
-    """Four nodes have room for four launches, though twenty were allowed, and their followers."""
-    monkeypatch.setattr(HERE, "most_steps", lambda: most)
-    one = harness(at_once=20, last_step=3)
-    job = one.submit(ENDLESS, ranks=4, launcher=SimpleNamespace(daemons=daemons))
-    assert (job._state == "RUNNING") == begins
-    assert begins or "(MaxStepCount)" in job.loss.reason

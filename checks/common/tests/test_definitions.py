@@ -141,10 +141,8 @@ def test_hpl_memory_is_the_matrix_over_the_nodes_and_an_allowance() -> None:
 
 FOUR, WITHIN = {"ranks": 4, "ranks_per_node": 1}, {"placement": "within-node"}
 ONE_GB = {"memory_bytes_per_node": 10**9}
-CORES, ROOM = "cores; a node of site small has", "1 ranks a node with room for"
-BUFFERS = "1 ranks a node with two buffers of 4 blocks of"
-LARGE = "N = 60000 needs 8·N² = 28.8 GB over 2 nodes = 14.4 GB a node, with 16 MiB a rank for"
-LARGE += " program and buffers 14.4 GB; a node of site small has 5.6 GB"
+CORES, NEED = "cores; a node of site small has", "1 ranks a node need"
+LARGE = f"{NEED} 14.4 GB, with 16 MiB a rank for program and buffers; a node of site small has 5.6"
 #: Parameters, what is other on the site, and why it cannot run there; None: it can.
 FITS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
     ("hpl", {"q": 3}, {}, "3 ranks at 2 a node leave 1 over; ranks_per_node = 1 would divide them"),
@@ -157,19 +155,14 @@ FITS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
     ("pt2pt", WITHIN, {}, None),
     ("pt2pt", WITHIN, {"cores_per_node": 1}, f"2 ranks a node need 2 {CORES} 1"),
     ("pt2pt", {}, {"nodes": 1}, "2 ranks at 1 a node need 2 nodes; site small has 1"),
-    ("pt2pt", {"sizes": [2**30]}, ONE_GB, f"{ROOM} 2 messages of 1073741824 bytes need 2.15"),
+    ("pt2pt", {"sizes": [2**30]}, ONE_GB, f"{NEED} 2.16 GB"),
     ("ring", FOUR | {"ranks": 3, "order": "gray"}, {}, "3 ranks have no Gray-code"),
     ("ring", FOUR | {"order": "gray"}, {}, None),
-    (
-        "streams",
-        {"sizes": [2**30], "window": 4096},
-        {},
-        f"{ROOM} 8192 messages of 1073741824 bytes",
-    ),
+    ("streams", {"sizes": [2**30], "window": 4096}, {}, f"{NEED} 8796 GB"),
     ("alltoall_pairs", {"ranks": 5}, {}, "5 ranks at 1 a node need 5 nodes"),
     ("bisection", {"ranks": 5}, {}, "5 ranks at 1 a node need 5 nodes"),
     ("collectives", FOUR | {"sizes": [2**20]}, {}, None),
-    ("collectives", FOUR | {"sizes": [2**28]}, ONE_GB, f"{BUFFERS} 268435456 bytes need 2.15 GB"),
+    ("collectives", FOUR | {"sizes": [2**28]}, ONE_GB, f"{NEED} 2.16 GB"),
 ]
 
 
@@ -215,22 +208,13 @@ def test_sizes_are_expanded_sorted_and_each_once() -> None:
     assert octaves[:8] == [1, 2, 3, 4, 6, 8, 11, 16]
     assert octaves[-3:] == [524288, 741455, 1048576]
     assert expand_sizes(octaves) == octaves
-
-
-def test_a_range_that_misses_its_end_stops_before_it() -> None:
+    # A range that misses its end stops before it.
     assert expand_sizes([{"from": 10, "to": 25, "per_octave": 1}]) == [10, 20]
-    assert expand_sizes([{"from": 5, "to": 5, "step": 1}]) == [5]
 
 
 def test_too_many_sizes_are_refused_before_they_are_made() -> None:
     with pytest.raises(ValueError, match="gives 1073741824 sizes; allowed are at most 10000"):
         expand_sizes([{"from": 1, "to": 2**30, "step": 1}])
-
-
-def test_startup_cost() -> None:
-    startup, params = CHECKS["startup"], params_of("startup", ranks=8)
-    time_s = startup.estimate_s(params, startup.layout(params, 2), SITE)
-    assert time_s == pytest.approx(0.5 + 8 * 0.2)
 
 
 def test_checks_of_the_tree_and_of_its_plugins_are_no_foreign_ones():

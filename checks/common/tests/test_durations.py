@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from checks.common.definition import FastMachine
-from checks.common.durations import LEAST_ONCE_S, LEAST_REPEATED_S, shortfall
+from checks.common.definition import LEAST_ONCE_S, LEAST_REPEATED_S, FastMachine, shortfall
 from checks.common.registry import CHECKS
 from checks.common.sizing import NOMINAL as SITE
 from checks.common.tests.judged import Launch

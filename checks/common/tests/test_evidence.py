@@ -6,8 +6,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from checks.common.evidence import ranks as judging
-from checks.common.evidence.ranks import Claim, read_evidence
+from checks.common import evidence as judging
+from checks.common.evidence import Claim
+from checks.common.json_lines import read_evidence
 from checks.common.tests.evidence_of import evidence_of
 from records.flags import DISTURBED, NETWORK_UNPROVEN, OVERSUBSCRIBED
 

@@ -23,7 +23,7 @@ HELLO = '''
 
 from checks.common.answer import Asked, least_of
 from checks.common.definition import RANK_ALLOWANCE_BYTES
-from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import ManyRanksDefinition
 from checks.common.parameters import Parameters, quantity
 
 from .metrics import METRICS

@@ -9,10 +9,10 @@ import pytest
 
 from assay.cli.main import main
 from assay.tests.campaign_texts import SITE_FILE
-from checks.common.base import Setting, leaf_of
-from checks.common.guard import CheckError, _fits, line_below
+from checks.common.base import leaf_of
+from checks.common.guard import CheckError, line_below
 from checks.common.registry import CHECKS, add_folder
-from checks.common.sources import MOST_BYTES, build_files, launch_files
+from checks.common.sources import build_files, launch_files
 from checks.common.tests.test_folders import CAMPAIGN, HELLO, folder
 from records.errors import AssayError, ExitStatus
 
@@ -21,12 +21,7 @@ __all__ = ["folder"]
 ESTIMATE = (
     "    def estimate_s(self, params, layout, site):\n        return site.launch_overhead_s\n"
 )
-FORM = re.escape("estimate_s(self, params, layout: Layout, site: SiteCapacity) -> float")
-HEAD = "def estimate_s("
-MEMORY = "        return RANK_ALLOWANCE_BYTES\n"
 
-
-WORDS = "self, params, layout, site"
 DEEP = "\n\ndef helper():\n    return {}['size']\n"
 IMPORTED = "cannot be imported:"
 VALIDATOR = """
@@ -38,12 +33,10 @@ VALIDATOR = """
 """
 
 
-def estimate(body: str, words: str = WORDS) -> str:
-    return HELLO.replace(ESTIMATE, f"    def estimate_s({words}):\n        {body}\n")
-
-
-def of_words(words: str, said: str) -> tuple[str, str, str]:
-    return estimate("return 1.0", words), f"estimate_s is estimate_s{said}", HEAD
+def estimate(body: str) -> str:
+    return HELLO.replace(
+        ESTIMATE, f"    def estimate_s(self, params, layout, site):\n        {body}\n"
+    )
 
 
 def with_member(line: str, said: str) -> tuple[str, str, None]:
@@ -53,31 +46,9 @@ def with_member(line: str, said: str) -> tuple[str, str, None]:
 
 #: What the definition is instead, what is said, and the line of the definition that is named.
 MISTAKES = {
-    "raises": (estimate("return 1 / 0"), f"estimate_s raised ZeroDivisionError: .*{FORM}", "1 / 0"),
-    "attribute": (
-        estimate("return params.size"),
-        "estimate_s raised AttributeError",
-        "params.size",
-    ),
-    "deep": (
-        estimate("return helper()") + DEEP,
-        "estimate_s raised KeyError: 'size'",
-        "{}['size']",
-    ),
-    "text": (estimate("return 'long'"), f"estimate_s returned 'long'; its form is {FORM}", HEAD),
-    "nothing": (estimate("pass"), f"estimate_s returned None; its form is {FORM}", HEAD),
-    "infinite": (estimate("return float('inf')"), "estimate_s returned inf", HEAD),
-    "truth": (estimate("return True"), "estimate_s returned True", HEAD),
-    "few words": of_words("self, params", rf"\(self, params\); its form is {FORM}"),
-    "many words": of_words(f"{WORDS}, more", r"\(self, params, layout, site, more\)"),
-    "no self": of_words("params, layout, site", ""),
-    "no method": (HELLO.replace(ESTIMATE, "    estimate_s = 3.0\n"), "estimate_s is a float", None),
-    "memory": (
-        HELLO.replace("    def memory_bytes_per_node", "    def another"),
-        r"bytes_per_rank raised NotImplementedError: .*bytes_per_rank\(self, params\) -> int",
-        None,
-    ),
-    "fraction": (HELLO.replace(MEMORY, "        return 1.5\n"), "returned 1.5", "def memory"),
+    "raises": (estimate("return 1 / 0"), "ZeroDivisionError: division by zero", "1 / 0"),
+    "attribute": (estimate("return params.size"), "AttributeError", "params.size"),
+    "deep": (estimate("return helper()") + DEEP, "KeyError: 'size'", "{}['size']"),
     "features": with_member("features = ['mpi']", r"is \['mpi'\]; allowed is frozenset\[str\]"),
     "points": with_member("points = ('bytes')", r"is 'bytes'; allowed is tuple\[str, \.\.\.\]"),
     "swept": with_member(
@@ -139,10 +110,6 @@ class Run(MpiCheck):
 """
 
 
-READ = r"run.py:10: check hello: read is read\(self, output\); its form is read\(self, output:"
-READ += r" json_lines.Output, text: str\) -> Reading"
-
-
 @pytest.mark.parametrize(
     ("run", "said"),
     [
@@ -150,8 +117,7 @@ READ += r" json_lines.Output, text: str\) -> Reading"
         ("Walk = 3\n", "cannot be run: AttributeError: .*'Run'"),
         (RUN.replace("class Run(", "class Run[("), r"run.py:6: .*cannot be run: SyntaxError"),
         (RUN.replace("import Reading", "import R"), r"run.py:2: .*cannot be run: ImportError"),
-        (RUN.replace("def command", "def commands"), r"Run has no command\(self\) -> list\[str\]"),
-        (RUN.replace("(self, output, text)", "(self, output)"), READ),
+        (RUN.replace("def command", "def commands"), "Run has no method command"),
     ],
 )
 def test_a_class_that_cannot_run_is_told_before_anything_is_started(folder, run, said):
@@ -159,39 +125,6 @@ def test_a_class_that_cannot_run_is_told_before_anything_is_started(folder, run,
     add_folder(folder)
     with pytest.raises(CheckError, match=said):
         leaf_of(CHECKS["hello"])
-
-
-@pytest.mark.parametrize(
-    ("method", "body", "said"),
-    [
-        ("command", "return 'hello'", r"command returned 'hello'; its form is command\(self\)"),
-        ("command", "return [1]", r"command returned \[1\]"),
-        ("command", "yield self.none", r"run.py:9: .*command raised AttributeError"),
-        ("read", "return 3.5", r"run.py:11: check hello: read returned 3.5"),
-        ("read", "return Reading([3.5])", r"read returned Reading\(metrics=\[3.5\]"),
-    ],
-)
-def test_what_a_class_does_wrong_is_told(folder, method, body, said):
-    own = {"command": 'return ["hello"]', "read": "return Reading([])"}
-    (folder / "hello" / "run.py").write_text("\n" + RUN.replace(own[method], body))
-    add_folder(folder)
-    launch = leaf_of(CHECKS["hello"])(CHECKS["hello"], None, Setting(ranks=2, ranks_per_node=1))
-    with pytest.raises(CheckError, match=said):
-        getattr(launch, method)(*((None, "") if method == "read" else ()))
-
-
-@pytest.mark.parametrize(
-    ("value", "asked", "fits"),
-    [
-        *((1, float, True), (float("nan"), float, False), (None, str | None, True)),
-        *(({"a": 1}, dict[str, int], True), ({"a": 1.5}, dict[str, int], False)),
-        *((("a", "b"), list[str], True), ("ab", list[str], False)),
-        ([(("a", "b"), None)], list[tuple[tuple[str, str], dict[str, int] | None]], True),
-        ([("a", "b", "c")], list[tuple[str, str]], False),
-    ],
-)
-def test_types_are_read_as_they_are_written(value, asked, fits):
-    assert _fits(value, asked) is fits
 
 
 def test_files_of_a_check_are_all_but_hidden_ones_and_samples(tmp_path):
@@ -207,8 +140,4 @@ def test_files_of_a_check_are_all_but_hidden_ones_and_samples(tmp_path):
 def test_files_that_launches_cannot_take_are_refused(tmp_path):
     (tmp_path / "session.sh").touch()
     with pytest.raises(AssayError, match=r"session\.sh: a launch has a file of this name"):
-        launch_files(tmp_path)
-    with (tmp_path / "large").open("wb") as file:
-        file.truncate(MOST_BYTES + 1)
-    with pytest.raises(AssayError, match="its files take 256 MB"):
         launch_files(tmp_path)

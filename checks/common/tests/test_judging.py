@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from checks.common.answer import Reading
 from checks.common.base import OwnProgram
-from checks.common.evidence.printed import TAIL_BYTES, Printed, read_printed
+from checks.common.json_lines import TAIL_BYTES, Printed, read_printed
 from checks.common.judging import JudgingError
 from checks.common.registry import CHECKS
 from checks.common.session import outcome as outcomes

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from checks.common.session.preparation import NO_MODULE, preparation
+from checks.common.session.launch_commands import NO_MODULE, preparation
 from checks.common.tests.program_runs import ran
 
 #: What ReFrame's build scripts begin with.

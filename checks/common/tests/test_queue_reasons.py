@@ -3,7 +3,7 @@
 
 import pytest
 
-from checks.common.slurm.reasons import last_words, pending_verdict, refusal_verdict, with_meaning
+from checks.common.slurm.job import last_words, refusal_verdict, waits_in_vain
 
 PENDING = {
     "waits": [
@@ -15,6 +15,9 @@ PENDING = {
         *("NodeDown", "PartitionDown", "PartitionInactive", "JobHeldUser", "JobHeldAdmin"),
         *("launch_failed_requeued_held", "QOSUsageThreshold", "BurstBufferResources"),
         *("MaxPoweredUpNodes", "MpiPortsBusy", "AReasonOfALaterVersion"),
+        # A limit on what the running jobs of a user or an account have together.
+        *("AssocMaxJobsLimit", "QOSMaxCpuPerUserLimit", "QOSMaxMemoryPerUser", "QOSJobLimit"),
+        *("AssocGrpNodeLimit", "AssocGrpCPURunMinutesLimit", "MaxJobsPerAccount"),
     ],
     "never": [
         *("PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "BadConstraints"),
@@ -25,15 +28,6 @@ PENDING = {
         *("QOSMinCpuNotSatisfied", "MaxMemPerLimit", "AssocGrpCPUMinutesLimit"),
         *("AssocGrpBillingMinutes", "QOSGrpWallLimit"),
     ],
-    "mine": [
-        *("AssocMaxJobsLimit", "QOSMaxJobsPerUserLimit", "QOSMaxCpuPerUserLimit"),
-        *("QOSMaxMemoryPerUser", "MaxCpuRunMinsPerUser", "QOSJobLimit"),
-    ],
-    "shared": [
-        *("AssocGrpNodeLimit", "AssocGrpCpuLimit", "AssocGrpJobsLimit", "QOSGrpNodeLimit"),
-        *("AssocGrpCPURunMinutesLimit", "QOSGrpBillingRunMinutes", "MaxJobsPerAccount"),
-        *("MaxNodePerAccount", "QOSResourceLimit"),
-    ],
 }
 
 
@@ -41,7 +35,7 @@ PENDING = {
     ("reason", "verdict"), [(one, verdict) for verdict, all_ in PENDING.items() for one in all_]
 )
 def test_a_pending_reason_is_waited_for_or_not(reason, verdict):
-    assert pending_verdict(reason) == verdict
+    assert waits_in_vain(reason) == (verdict == "never")
 
 
 BATCH = "sbatch: error: Batch job submission failed: "
@@ -115,12 +109,3 @@ def test_the_limit_and_the_error_are_told_in_one_line():
     assert told.startswith("sbatch: error: Batch job submission failed: Job violates")
     assert told.endswith("[AssocMaxSubmitJobLimit]")
     assert last_words("") == "no reason given"
-
-
-def test_common_reasons_are_explained_and_others_are_left_as_they_are():
-    assert with_meaning("Resources") == "Resources: its nodes are in use"
-    assert with_meaning("BurstBufferStageIn") == "BurstBufferStageIn"
-    told = with_meaning("ReqNodeNotAvail, UnavailableNodes:n4")
-    assert told == "ReqNodeNotAvail, UnavailableNodes:n4: nodes that it needs are reserved," + (
-        " drained or down"
-    )

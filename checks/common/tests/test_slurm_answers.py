@@ -5,19 +5,7 @@ import time
 
 import pytest
 
-from checks.common.slurm.commands import Answer, Slurm, run_here
-from checks.common.slurm.text import left_s, seconds_of, slurm_seconds
-
-
-def test_steps_of_a_job_are_limited_where_slurm_says_so_and_it_is_asked_until_it_does():
-    answers = [
-        Answer(124, "", "scontrol did not answer within 15 s"),
-        Answer(0, "MaxStepCount            = 40000\nMaxTasksPerNode         = 512\n", ""),
-    ]
-    slurm = Slurm(lambda _: answers.pop(0))
-    assert slurm.most_steps() is None
-    assert slurm.most_steps() == 40000
-    assert slurm.most_steps() == 40000, "what was told is kept"
+from checks.common.slurm.commands import Answer, Slurm, left_s, run_here, seconds_of, slurm_seconds
 
 
 def test_a_command_that_is_not_there_has_a_status():

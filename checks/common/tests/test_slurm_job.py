@@ -7,7 +7,7 @@ import pytest
 
 from checks.common.slurm import job as slurm_job
 from checks.common.slurm.commands import Answer, Slurm
-from checks.common.slurm.job import Alone, ControllerSilentError, SlurmJob
+from checks.common.slurm.job import ControllerSilentError, SlurmJob
 
 #: As scontrol of Slurm 24.11 prints it, where jobs can be preempted.
 LINE = (
@@ -157,7 +157,7 @@ def test_a_job_is_handed_in_again_while_slurm_may_take_it_later(slurm, answers, 
         ("None", "", None),
         ("Job_Held", "Job Held", None),
         ("Priority", "Priority", None),
-        ("PartitionTimeLimit", "PartitionTimeLimit", "PartitionTimeLimit: its time limit is above"),
+        ("PartitionTimeLimit", "PartitionTimeLimit", "PartitionTimeLimit"),
     ],
 )
 def test_a_reason_is_slurms_or_none_and_tells_a_job_that_can_never_run(slurm, reason, said, never):
@@ -167,30 +167,3 @@ def test_a_reason_is_slurms_or_none_and_tells_a_job_that_can_never_run(slurm, re
     assert made.told[-1].reason == said
     assert (made.job.never_runs() or "").startswith(never or "")
     assert (made.job.never_runs() is None) == (never is None)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "running", "private", "never"),
-    [
-        *(("mine", "", "none", True), ("mine", "", "jobs,usage", True)),
-        *(("mine", "17\n", "none", False), ("mine", None, "none", False)),
-        *(("shared", "", "none", True), ("shared", "", "jobs,usage", False)),
-        *(("shared", "17\n", "none", False), ("waits", "", "none", False)),
-    ],
-)
-def test_a_shared_limit_never_clears_where_nobody_else_runs(
-    monkeypatch, verdict, running, private, never
-):
-    monkeypatch.setattr(slurm_job, "ALONE_S", -1.0)
-
-    def run(argv):
-        if argv[0] == "scontrol":
-            return Answer(0, f"PrivateData = {private}\n", "")
-        return Answer(running is None, running or "", "")
-
-    assert Alone(Slurm(run)).long_enough(verdict) is never
-
-
-def test_a_reason_that_may_be_old_is_given_time():
-    alone = Alone(Slurm(lambda _: Answer(0, "", "")))
-    assert [alone.long_enough("mine") for _ in range(3)] == [False] * 3

@@ -6,7 +6,7 @@ import dataclasses
 import msgspec
 import pytest
 
-from checks.common.evidence.ranks import Claim, flags
+from checks.common.evidence import Claim, flags
 from checks.common.json_lines import Output, measured
 from checks.common.tests.evidence_of import evidence_of
 from checks.node import CHECK, NodeParameters

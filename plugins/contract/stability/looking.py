@@ -19,8 +19,7 @@ from ClusterShell.NodeSet import NodeSet
 from assay.onboarding.slurm_view import fields_of
 from assay.run.infrastructure import asked
 from assay.sites.site import Site
-from checks.common.slurm.commands import Answer
-from checks.common.slurm.text import is_down, setting, slurm_seconds
+from checks.common.slurm.commands import Answer, is_down, setting, slurm_seconds
 from plugins.contract.stability.ledger import (
     BookedJob,
     ClusterLook,

@@ -17,8 +17,7 @@ import pytest
 from assay import ROOT
 from assay.cli import main
 from assay.tests.published_forms import published
-from checks.common.slurm.commands import Answer
-from checks.common.slurm.text import slurm_seconds
+from checks.common.slurm.commands import Answer, slurm_seconds
 from plugins.contract.stability import command
 from plugins.contract.stability.ledger import ClusterLook, NodeState, WatchFolder, WatchTerms
 from plugins.contract.stability.looking import Known, Looking

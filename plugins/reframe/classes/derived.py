@@ -25,8 +25,8 @@ from checks.common.guard import UnfitTestError
 from checks.common.json_lines import TOKEN
 from checks.common.session.builds import Programs
 from checks.common.session.outcome import Outcome, report_refusal, send
+from checks.common.slurm.commands import HALTING_S, limits_s
 from checks.common.slurm.scheduler import END_MARKER, run_options
-from checks.common.slurm.text import HALTING_S, limits_s
 from checks.common.sources import LAUNCH_SCRIPTS
 from plugins.reframe.classes import (
     ReframeDefinition,

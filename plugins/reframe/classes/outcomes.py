@@ -10,11 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from checks.common.evidence.printed import read_printed
-from checks.common.evidence.ranks import Claim, contradictions, flags
-from checks.common.json_lines import CLOCKS_APART_S, OutputError, measured, parse
-from checks.common.session.faults import fault_of
-from checks.common.session.outcome import Outcome, check_encoding, emit, report_refusal, send
+from checks.common.evidence import Claim, contradictions, flags
+from checks.common.json_lines import CLOCKS_APART_S, OutputError, measured, parse, read_printed
+from checks.common.session.outcome import (
+    Outcome,
+    check_encoding,
+    emit,
+    fault_of,
+    report_refusal,
+    send,
+)
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import job_loss
 from plugins.reframe.classes.derived import TIMES

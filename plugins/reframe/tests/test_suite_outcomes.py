@@ -17,7 +17,7 @@ import pytest
 
 from assay.run.launches import launches_to_come
 from assay.sites.loading import load_site
-from checks.common.brought import BROUGHT_FILE
+from checks.common.registry import BROUGHT_FILE
 from checks.common.session.outcome import OUTCOME_FD, PROGRAMS, Outcome
 from plugins.reframe.classes import outcomes as of_suites
 from plugins.reframe.tests.test_suites import MAP, entry, planned

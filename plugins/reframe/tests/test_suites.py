@@ -13,7 +13,7 @@ from assay.run.launches import launches_to_come
 from assay.schema.loading import campaign_from_text
 from assay.sites import site_file
 from assay.sites.loading import load_site
-from checks.common.brought import checks_with
+from checks.common.registry import checks_with
 from plugins.reframe.classes.derived import class_of, variant_of
 from plugins.reframe.suite_cases import with_suites
 from plugins.reframe.tests.test_suites_on_cluster import HEAD, OF_TUTORIAL, SUITE
@@ -188,7 +188,6 @@ def test_an_environment_that_the_class_does_not_take_is_left_out_with_the_remedy
         (entry("environments: {PrgEnv-gnu: other}"), "no 'other' on the site"),
         (entry(MAP, "NeedsModules"), "asks for modules GROMACS/2024, and the site has no module"),
         (entry(MAP, "AfterAnother"), "depends_on Skips: only fixtures run before a test"),
-        (entry(MAP).rstrip("\n") + "\n    switches: one\n", "switches: Slurm places the tests"),
         (entry(MAP) + entry(MAP), "the name both_units is taken"),
         (entry(MAP).rstrip("\n") + "\n    matrix: {a: [1]}\n", "use reframe.params and vars"),
     ],

@@ -16,7 +16,7 @@ import pytest
 
 from assay import ROOT
 from assay.tests.test_run_on_cluster import pytestmark
-from checks.common.slurm.text import fields
+from checks.common.slurm.commands import fields
 from plugins.vetting.judge import KindReference, Level, Reference, Vetting
 from plugins.vetting.measuring import build_program, program_path
 from plugins.vetting.nodes import own_command

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from checks.common.answer import least_of
 from checks.common.definition import FastMachine
-from checks.common.layouts import ManyRanksDefinition
-from checks.common.messages import Length
+from checks.common.messages import Length, ManyRanksDefinition
 from checks.common.metrics import rate_metric
 from checks.common.parameters import MAX_NODES, ProfiledParameters, Repeats, Seed, quantity
 from records.metric import Metric

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from checks.common.answer import Reading
 from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.json_lines import Output
-from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import ProfiledParameters, Ranks, RanksPerNode, Seed, quantity
 from records.metric import MetricDefinition

@@ -9,8 +9,7 @@ from typing import Any
 from checks.common.answer import Asked, Reading
 from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output
-from checks.common.layouts import ManyRanksDefinition
-from checks.common.messages import MessagesDefinition, Sizes, sizes_field
+from checks.common.messages import ManyRanksDefinition, MessagesDefinition, Sizes, sizes_field
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import Parameters, RanksPerNode, quantity
 from records.metric import Metric, MetricDefinition

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from checks.common.definition import FastMachine
-from checks.common.layouts import Placement, Transport, TwoRankDefinition
-from checks.common.messages import Length
+from checks.common.messages import Length, Placement, Transport, TwoRankDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import Parameters, Repeats, quantity, refuse_least_above_greatest
 from records.metric import Metric

@@ -11,7 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from checks.common.evidence.ranks import short_host
+from checks.common.evidence import short_host
 from checks.common.json_lines import OutputError, check_number
 
 _LINE = re.compile(

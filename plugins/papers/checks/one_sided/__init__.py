@@ -8,10 +8,12 @@ from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import least_of, length_over
 from checks.common.definition import FastMachine
-from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
 from checks.common.messages import (
     MessagesDefinition,
+    Placement,
     Sizes,
+    TwoRankDefinition,
+    TwoRankParameters,
     expand_sizes,
     refuse_many_samples,
     sizes_field,

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal, get_args
 from checks.common.answer import Asked, Reading
 from checks.common.definition import Layout, SiteCapacity, link_bytes_per_s
 from checks.common.json_lines import Output
-from checks.common.layouts import Placement, TwoRankDefinition
 from checks.common.messages import (
     EchoesDefinition,
+    Placement,
     SizesFromZero,
+    TwoRankDefinition,
     echoes,
     refuse_many_samples,
     sizes_field,

@@ -6,10 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from checks.common.definition import FastMachine, Layout, SiteCapacity
-from checks.common.durations import LEAST_ONCE_S
-from checks.common.layouts import ManyRanksDefinition
-from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
+from checks.common.definition import LEAST_ONCE_S, FastMachine, Layout, SiteCapacity
+from checks.common.messages import (
+    ManyRanksDefinition,
+    MessagesDefinition,
+    Sizes,
+    expand_sizes,
+    sizes_field,
+)
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
     ProfiledParameters,

@@ -10,8 +10,16 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from checks.common.definition import FastMachine
-from checks.common.layouts import Placement, SocketsDefinition, Transport, TwoRankParameters
-from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
+from checks.common.messages import (
+    MessagesDefinition,
+    Placement,
+    Sizes,
+    SocketsDefinition,
+    Transport,
+    TwoRankParameters,
+    expand_sizes,
+    sizes_field,
+)
 from checks.common.metrics import rate_metric
 from checks.common.parameters import Repeats, Seed, quantity
 from records.metric import Metric

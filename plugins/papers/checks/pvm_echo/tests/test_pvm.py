@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from checks.common import json_lines
-from checks.common.evidence.ranks import Claim, contradictions
+from checks.common.evidence import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
 from checks.common.tests.program_runs import ran, require

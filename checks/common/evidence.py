@@ -94,21 +94,6 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [short_host(rank.host) for rank in self.ranks]
 
 
-def read_evidence(entry: object) -> Evidence:
-    """The evidence in a parsed line. Raises ValueError saying what is wrong with it."""
-    try:
-        members = entry.items() if isinstance(entry, dict) else ()
-        facts = {name: value for name, value in members if name not in ("assay", "token")}
-        found = msgspec.convert(facts, Evidence)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"evidence that cannot be read: {error}") from error
-    ranks = sorted(found.ranks, key=lambda facts: facts.rank)
-    if not ranks or [facts.rank for facts in ranks] != list(range(len(ranks))):
-        named = str([facts.rank for facts in ranks])
-        raise ValueError(f"evidence came of ranks {named:.100}; each must come once, from 0 on")
-    return msgspec.structs.replace(found, ranks=ranks)
-
-
 @dataclass(frozen=True)
 class Claim:
     """Request of the harness: `nodes` in order, ranks on each, and the library's name.
@@ -241,33 +226,14 @@ def others_share(ranks: Iterable[RankFacts]) -> float:
 def oversubscribed(ranks: Iterable[RankFacts]) -> bool:
     """True when the ranks of one kernel cannot each have a core of their own.
 
-    Ranks are grouped by boot id (virtual nodes share one kernel); in each group a matching of
-    ranks to allowed cores is sought by augmenting paths (Kuhn 1955), breadth first.
+    Ranks are grouped by boot id (virtual nodes share one kernel). Affinity masks contain each other
+    or are apart; then ranks fit if no mask, nor all together, has more ranks inside than cores.
     """
-    groups: dict[str, list[list[int]]] = defaultdict(list)
+    groups: dict[str, list[frozenset[int]]] = defaultdict(list)
     for facts in ranks:
-        groups[facts.boot_id].append(facts.cpus)
-    return any(not _matching_exists(masks) for masks in groups.values())
-
-
-def _matching_exists(masks: list[list[int]]) -> bool:
-    holder: dict[int, int] = {}  # of a core
-    held: dict[int, int] = {}  # by a rank
-    for rank in range(len(masks)):
-        # The first free core on a path from the rank over cores whose holders could move.
-        reached_by: dict[int, int] = {}
-        asking, free = [rank], None
-        for one in asking:
-            new = [core for core in masks[one] if core not in reached_by]
-            reached_by |= dict.fromkeys(new, one)
-            free = next((core for core in new if core not in holder), None)
-            if free is not None:
-                break
-            asking += [holder[core] for core in new]
-        if free is None:
-            return False
-        while free is not None:  # along the path each rank passes its core on
-            taker = reached_by[free]
-            passed_on = held.get(taker)
-            holder[free], held[taker], free = taker, free, passed_on
-    return True
+        groups[facts.boot_id].append(frozenset(facts.cpus))
+    return any(
+        sum(inner <= mask for inner in masks) > len(mask)
+        for masks in groups.values()
+        for mask in {*masks, frozenset().union(*masks)}
+    )
