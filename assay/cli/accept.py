@@ -15,7 +15,6 @@ from assay.cli.arguments import (
     RUN,
     argument,
     flag,
-    pictures,
     repeated,
     site,
 )
@@ -24,7 +23,6 @@ from assay.documents import acceptance_files as store
 from assay.judging import STATUS, judged_run
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.schema.problems import listed
-from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from checks.common.brought import checks_with
 from records.errors import AssayError
@@ -33,7 +31,6 @@ from records.input_files import kind_at, opened
 from records.run.checksums import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
-from reports.show.slides import write_pictures
 from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.result import acceptance_result
 
@@ -65,9 +62,6 @@ def accept_command(arguments: argparse.Namespace) -> int:
         show(result, Screen(), [str(folder / one) for one in names if (folder / one).is_file()])
     if arguments.sign is not None:
         sign(run.path / FOLDER / store.SUMS, arguments.sign)
-    if arguments.pictures is not None:
-        drawn = write_pictures(result.pictures(), {}, arguments.pictures)
-        tell_pictures(drawn, as_json=arguments.json)
     return STATUS[dossier.judgement.verdict]
 
 
@@ -114,7 +108,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
             "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
             type=Path,
         ),
-        pictures("of the document"),
         site(None, "where to re-run; default: where the run was made"),
         *(CHECK_FOLDERS, JSON),
     )

@@ -4,23 +4,29 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import HISTORY, JSON, argument, flag, pictures
+from assay.cli.arguments import HISTORY, JSON, argument, flag
 from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
-from assay.screens.pages import show_as_asked
+from assay.screens.pages import print_result
 from records.errors import ExitStatus
 from records.run.run_directory import RunDirectory, open_run
+from reports.render import html
+from reports.render.files import write_file
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
     """`assay compare`: print and write the comparison of two runs."""
-    found = compare(*_two_runs(arguments), arguments.history)
-    result = comparison_result(found, every=arguments.all)
-    show_as_asked(result, arguments)
+    comparison = compare(*_two_runs(arguments), arguments.history)
+    result = comparison_result(comparison, every=arguments.all)
+    print_result(result, as_json=arguments.json)
+    if arguments.html:
+        write_file(html.page(result), arguments.html)
+        print(arguments.html, file=sys.stderr)
     return ExitStatus.PASS
 
 
@@ -54,6 +60,5 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
         flag("--all", "every value, what is not resolved too"),
         argument("--html FILE", "also write it as a page", type=Path),
-        argument("--markdown FILE", "also write it as Markdown", type=Path),
-        *(pictures("of the page"), HISTORY, JSON),
+        *(HISTORY, JSON),
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import argument, flag, site
-from assay.nightly.silence import campaigns_of
 from assay.screens.pages import print_or_write
 from records.history import DEFAULT_HISTORY
 from records.history.reading import read_history
@@ -51,7 +50,7 @@ def _history(arguments: argparse.Namespace, source: Path) -> str:
     samples, points = list[Sample](), list[Point]()
     with Store(source) as store:
         with_nights = {(site, campaign) for site, campaign, _ in store.groups()}
-        groups = campaigns_of(store, arguments.site, arguments.campaign)
+        groups = _campaigns(store, arguments.site, arguments.campaign)
         for whose in groups:
             history = read_history(store, *whose) if whose in with_nights else None
             missed, nights = store.missed(*whose), len(history.nights) if history else 0
@@ -64,6 +63,14 @@ def _history(arguments: argparse.Namespace, source: Path) -> str:
     if not groups:
         raise no_nights(source)
     return line_protocol(points) if arguments.format == "influx" else openmetrics(samples)
+
+
+def _campaigns(store: Store, site: str | None, campaign: str | None) -> list[tuple[str, str]]:
+    """Site and campaign of each history that is meant, the one added last at the end; before them
+    those that never had a night."""
+    known = [(its_site, its_campaign) for its_site, its_campaign, _ in store.groups(site, campaign)]
+    tried = dict.fromkeys((one.site, one.campaign) for one in store.missed(site, campaign))
+    return [*(whose for whose in tried if whose not in known), *known]
 
 
 EXPORT_FORMATS = ("openmetrics", "influx")

@@ -50,7 +50,6 @@ FORMS: dict[str, type[Part] | None] = {
     "nightly-accept-change": nightly.ChangeAcceptedForm,
     "nightly-add": nightly.NightAddedForm,
     "nightly-show": nightly.HistoryForm,
-    "nightly-silent": nightly.SilentForm,
     "night": nightly.NightForm,
     "plan": None,
     "plan-risks": PlanRisksForm,

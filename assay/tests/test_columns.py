@@ -83,7 +83,7 @@ SHOWN = [
     *(f"accept results/quick/a{criteria}" for criteria in ("", " --criteria none")),
     *("accept results/acceptance/c --criteria mine.yaml", "verify results/acceptance/c"),
     *("nightly show", "nightly show --changes", "nightly check", "nightly check --campaign none"),
-    *("nightly add results/quick/b", "nightly silent", "nightly silent --after soon"),
+    *("nightly add results/quick/b",),
     "nightly accept-change 99 --author me --reason because",
     *(f"predict results/quick/{words}" for words in ("a", "a --nodes none", "none")),
     *(f"raw {words} --run results/quick/a" for words in ("startup 1 lam", "none 1", "startup 1")),
@@ -91,7 +91,7 @@ SHOWN = [
     "export results/quick/none",
     *(f"run --resume results/quick/{words}" for words in ("none", "a --blocks 3")),
     "build --site virtual --with distribution --offline",
-    "nightly install --with cron --at 25:99",
+    "nightly schedule --with cron --at 25:99",
 ]
 
 

@@ -70,7 +70,6 @@ def test_forms_of_a_history(told: Told) -> None:
     shown = told("nightly show", form="nightly-show")
     assert [one["nights"] for one in shown["groups"]] == [13]
     assert [one["state"] for one in shown["changes"]] == ["open", "open"]
-    assert told("nightly silent", 1, "nightly-silent")["campaigns"][0]["silent"]
     accept = f"nightly accept-change {shown['changes'][0]['id']} --author me --reason new"
     assert told(accept, form="nightly-accept-change")["author"] == "me"
     states = [one["state"] for one in told("nightly show", form="nightly-show")["changes"]]
@@ -90,7 +89,7 @@ def test_forms_of_plans_and_an_acceptance(told: Told) -> None:
 
 #: Commands that act, or print what is a file itself; what they say is for people.
 WITHOUT = {
-    *("build", "schema", "nightly install", "cluster", "export", "site folder"),
+    *("build", "schema", "nightly schedule", "cluster", "export", "site folder"),
     *("reframe references", "reframe export"),
 }
 

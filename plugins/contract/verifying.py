@@ -10,8 +10,14 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from assay.documents.run_checks import Check, clipped, run_checks
-from assay.documents.verify import changed_files, differences, signature_check
+from assay.documents.verify import (
+    Check,
+    changed_files,
+    clipped,
+    differences,
+    run_checks,
+    signature_check,
+)
 from checks.common.brought import checks_with
 from plugins.contract.documents import MACHINE, SUMS, contract_file, results_of
 from plugins.contract.forms import PERIOD, ContractFile
