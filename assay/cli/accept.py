@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from itertools import islice
 from pathlib import Path
 
@@ -15,13 +16,14 @@ from assay.cli.arguments import (
     RUN,
     argument,
     flag,
+    pictures,
     repeated,
     site,
 )
-from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
 from assay.judging import STATUS, judged_run
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
+from assay.schema.criteria import load_criteria
 from assay.schema.problems import listed
 from assay.screens.screen import Screen
 from checks.common.brought import checks_with
@@ -31,6 +33,7 @@ from records.input_files import kind_at, opened
 from records.run.checksums import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
+from reports.show.slides import write_pictures
 from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.result import acceptance_result
 
@@ -60,6 +63,9 @@ def accept_command(arguments: argparse.Namespace) -> int:
         folder = run.path / FOLDER
         names = (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN)
         show(result, Screen(), [str(folder / one) for one in names if (folder / one).is_file()])
+    if arguments.pictures is not None:
+        written = write_pictures(result.pictures(), {}, arguments.pictures)
+        print(*written, sep="\n", file=sys.stderr)
     if arguments.sign is not None:
         sign(run.path / FOLDER / store.SUMS, arguments.sign)
     return STATUS[dossier.judgement.verdict]
@@ -108,6 +114,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
             "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
             type=Path,
         ),
+        pictures("of the document"),
         site(None, "where to re-run; default: where the run was made"),
         *(CHECK_FOLDERS, JSON),
     )

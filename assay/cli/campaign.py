@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 from dataclasses import replace
@@ -23,8 +22,7 @@ from assay.cli.arguments import (
     length_s,
     site,
 )
-from assay.criteria.loading import load_criteria
-from assay.loading import ended_by_ctrl_c
+from assay.entry import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
     Durations,
@@ -41,15 +39,11 @@ from assay.run.status import run_status
 from assay.schema import campaign_names, load_campaign
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of, site_to_plan_for
-from assay.sites.site import Site
 from assay.terminal import say
-from checks.common.brought import checks_with
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
-from records.run.plan import Plan
 from records.run.run_directory import open_run
 from reports.show.tables import Column
-from reports.verdicts.acceptance.values import stated_rates
 
 
 class ListedCampaign(Part):
@@ -111,7 +105,7 @@ def _which_campaign() -> AssayError:
 
 
 def plan_command(arguments: argparse.Namespace) -> int:
-    """`assay plan`: print the plan, or with --criteria also what judging it risks."""
+    """`assay plan`: print the plan."""
     if arguments.campaign is None:
         return _list_campaigns(as_json=arguments.json)
     add_checks_of(arguments.site)
@@ -124,27 +118,11 @@ def plan_command(arguments: argparse.Namespace) -> int:
     measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
     durations = Durations(earlier_runs(site.provenance()))
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured, durations)
-    if arguments.criteria is None:
-        if arguments.json:
-            print(plan.to_json())
-        else:
-            say(render_plan(plan))
-        return ExitStatus.PASS
-    _print_risks(plan, arguments.criteria, site, as_json=arguments.json)
-    return ExitStatus.PASS
-
-
-def _print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) -> None:
-    """Print the plan and its risks. Raises AssayError for faulty criteria."""
-    from assay.criteria.risks import PlanRisksForm, rendered, risks  # slow: SciPy
-
-    criteria, _ = load_criteria(criteria_file, checks_with(plan.brought))
-    found = risks(plan, criteria, stated_rates(site.provenance()))
-    if as_json:
-        print(as_text(PlanRisksForm(plan=json.loads(plan.to_json()), risks=found)), end="")
+    if arguments.json:
+        print(plan.to_json())
     else:
         say(render_plan(plan))
-        say(rendered(plan, criteria, found))
+    return ExitStatus.PASS
 
 
 def run_command(arguments: argparse.Namespace) -> int:
@@ -211,11 +189,6 @@ def declare_plan(parser: argparse.ArgumentParser) -> None:
         plan_command,
         *(MAYBE_CAMPAIGN, site(), *NARROWING, BUILDER),
         argument("--measured RUN", "judge by this run's times which launches are too short"),
-        argument(
-            "--criteria CRITERIA",
-            "also what judging it by these criteria risks: how often a good machine does not"
-            " pass, and a bad one does",
-        ),
         JSON,
     )
 

@@ -17,10 +17,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from assay.folding import folded
 from assay.plan import Clock
 from assay.run.launches import Launch
-from assay.terminal import own_stderr
+from assay.terminal import folded, own_stderr
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import last_lines
 from records.metric import Register

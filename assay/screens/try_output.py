@@ -16,7 +16,7 @@ from checks.common.command.reading import LIMIT_S, Match, matches, own_lines, re
 from checks.common.json_lines import OutputError
 from records.errors import AssayError, ExitStatus
 from records.input_files import read_whole
-from records.run.brought import Caught, CommandLine
+from records.run.brought import CommandLine
 from reports.notation.values import about
 
 _SHOWN = 5
@@ -24,7 +24,7 @@ _USAGE = "assay checks try CAMPAIGN[:NAME] FILE; FILE is what the command printe
 
 
 def try_command(words: Sequence[str]) -> int:
-    """Show what each expression catches, propose stricter ones, say what the launch would be."""
+    """Show what each expression catches, say what the launch would be."""
     if len(words) != 2:
         raise AssayError(f"checks try: {len(words)} arguments; allowed are two: {_USAGE}")
     line = _line(words[0])
@@ -67,7 +67,6 @@ def _told(line: CommandLine, lines: Sequence[str]) -> Iterator[str]:
         stream = " of stderr" if caught.stream == "stderr" else ""
         yield f"{metric.name}, {metric.unit}, {metric.better} is better: {caught.find}{stream}"
         yield from _shown(found)
-        yield from _proposed(caught, found, lines)
     for kind, expressions in (("must match", line.right), ("must not match", line.wrong)):
         for expression in expressions:
             yield f"{kind}: {expression}"
@@ -81,10 +80,3 @@ def _shown(found: Sequence[Match]) -> Iterator[str]:
         yield f"  … and {len(found) - _SHOWN} more"
     if not found:
         yield "  no line"
-
-
-def _proposed(caught: Caught, found: Sequence[Match], lines: Sequence[str]) -> Iterator[str]:
-    """Expressions for whole lines, where one is loose or catches several."""
-    anchored = caught.find.startswith("^") and (caught.of != "only" or len(found) < 2)
-    for text in [] if anchored else list(dict.fromkeys(one.anchored for one in found))[:_SHOWN]:
-        yield f"  proposed: '{text}' matches {len(matches(text, lines))} of {len(lines)} lines"

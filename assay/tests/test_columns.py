@@ -15,11 +15,10 @@ import pytest
 from rich.cells import cell_len
 
 from assay.cli import main
-from assay.cli.commands import COMMANDS
-from assay.cli.parser import make_parser
+from assay.cli.parser import COMMANDS, make_parser
 from assay.documents import acceptance_files as store
 from assay.documents import report
-from assay.folding import WIDTH, folded
+from assay.terminal import WIDTH, folded
 from assay.tests.campaign_texts import CRITERIA
 from assay.tests.test_screens import Terminal
 from reports.tests import acceptance_runs, synthetic

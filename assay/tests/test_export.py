@@ -21,9 +21,8 @@ from records.history.store import Store
 from records.units import UNITS
 from reports.render.metrics import openmetrics as metrics_text
 from reports.result import Sample
-from reports.tests.synthetic import case, changed, write_run
+from reports.tests.synthetic import case, write_run
 from reports.tests.test_nightly_history import write_night
-from reports.verdicts.export import Point, line_protocol
 
 DASHBOARD = ROOT / "docs/examples/grafana-dashboard.json"
 NIGHTS = 5
@@ -100,28 +99,6 @@ def test_hostile_labels_come_back_as_they_were() -> None:
     assert all(re.fullmatch("[a-z_]+", unit.spelled) for unit in UNITS.values())
 
 
-def test_line_protocol_escapes_and_has_times(folder: Path, capsys: Capsys) -> None:
-    tags, day = {"a b": "", "tag": "x, y=z \\"}, datetime(2026, 1, 1, tzinfo=UTC)
-    point = Point("m", tags, {"n": 3, "value": 1.5, "text": 'say "it" \\'}, day)
-    expected = 'm,tag=x\\,\\ y\\=z n=3i,value=1.5,text="say \\"it\\" \\\\" 1767225600000000000\n'
-    assert line_protocol([point]) == expected
-    lines = exported(folder / HISTORY, capsys, "--format", "influx").splitlines()
-    pattern = re.compile(r"assay_\w+(,\w+=(\\.|[^\\, =])+)* \w+=[^ ]+(,\w+=[^ ]+)* \d{19}")
-    assert all(pattern.fullmatch(line) for line in lines)
-    assert len({line.rsplit(" ", 1)[1] for line in lines}) == NIGHTS
-    told = exported(folder / RUN, capsys, "--format", "influx")
-    same = exported(folder / RUN, capsys).count("\nassay_run_values{")
-    assert told.count("\nassay_run_value,") == same > 10
-
-
-def test_a_run_without_its_time_is_not_exported_as_of_1970(folder: Path, capsys: Capsys) -> None:
-    run = shutil.copytree(folder / RUN, folder / "copy")
-    changed(run / "provenance.json", started_at=None)
-    exported(run, capsys)
-    assert main(["export", str(run), "--format", "influx"]) == 2
-    assert "started_at" in capsys.readouterr().err
-
-
 def told_of(capsys: Capsys, history: Path, *words: str) -> dict[str, float]:
     """The samples of a history, by name and labels but site and campaign."""
     whose = {"site", "campaign"}
@@ -165,8 +142,6 @@ def test_nights_missed_of_a_campaign_that_never_had_one(history: Path, capsys: C
         store.add_missed(Missed("new", "quick", "2026-01-02T02:00:00Z", "no nodes"))
     told = told_of(capsys, history, "--site", "new")
     assert told == {"assay_nights": 0, "assay_nights_missed": 1}
-    text = exported(history, capsys, "--format", "influx", "--site", "new")
-    assert text.startswith('assay_night_missed,campaign=quick,site=new reason="no nodes" 17673')
     assert told_of(capsys, history, "--site", "virtual")["assay_nights_missed"] == 0
 
 
@@ -174,9 +149,8 @@ def test_a_night_without_a_time_is_one_message(history: Path, capsys: Capsys) ->
     with Store(history) as store:
         store.database.execute("UPDATE night SET started_at=run_id")
     capsys.readouterr()
-    for words in ("export", "export --format influx"):
-        assert main([*words.split(), str(history)]) == 2
-        assert "T020000Z-0005' as the time of" in capsys.readouterr().err.replace("0001'", "0005'")
+    assert main(["export", str(history)]) == 2
+    assert "T020000Z-0005' as the time of" in capsys.readouterr().err
 
 
 def test_a_file_is_written_whole(folder: Path, tmp_path: Path) -> None:

@@ -152,12 +152,12 @@ def test_a_plan_needs_no_cluster_that_is_up(
     assert main(["plan", "quick", "--site", "nowhere"]) == 2
 
 
-def test_a_case_is_found_by_how_its_name_or_id_begins(capsys: Capture) -> None:
+def test_a_case_is_found_by_how_its_id_begins(capsys: Capture) -> None:
     run = small_run("20260101T000000Z-0001")
     cases = read_plan(run / "plan.json").cases
     assert [*case_names(cases).values()] == ["startup 2 ranks"] * 2 + ["startup 4 ranks"] * 2
     four = cases[3].id
-    for words in (("startup 4", "1", "lam"), (four[:-1], "1"), (f"{four}", "1")):
+    for words in ((four[:-1], "1", "lam"), (four, "1")):
         assert main(["raw", *words]) == 0
         assert four in capsys.readouterr().out
     assert main(["raw", "startup", "1", "lam"]) == 2

@@ -98,7 +98,6 @@ def written_about(run: Path, folder: Path) -> list[Path]:
         "report {run} --pictures pictures",
         "compare {run} {run} --html compared.html",
         "export {run} --every --output export.txt",
-        "export {run} --every --format influx --output export.l",
         "nightly add {run}",
         "nightly check",
         "export --output history.txt",

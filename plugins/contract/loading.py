@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay import known_files
-from assay.criteria.loading import (
+from assay.schema.criteria import (
     contradictions,
     criteria_from_text,
     criteria_problems,

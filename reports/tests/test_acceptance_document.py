@@ -14,9 +14,9 @@ import msgspec
 import pytest
 from pypdf import PdfReader
 
-from assay.criteria.loading import criteria_from_text
 from assay.documents import acceptance_files as store
 from assay.documents.verify import verify
+from assay.schema.criteria import criteria_from_text
 from records.errors import AssayError
 from records.run.chain import SEAL
 from records.run.checksums import SIGNATURE, digest, sign, sums_text

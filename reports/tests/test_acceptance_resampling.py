@@ -10,7 +10,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from assay.criteria.loading import criteria_from_text, load_criteria
+from assay.schema.criteria import criteria_from_text, load_criteria
 from bench.judging import CriterionEvidence, judge_acceptance
 from records.criteria import Criteria
 from reports.load.loading import load_run

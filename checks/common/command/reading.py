@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from statistics import fmean, geometric_mean, median
 
 from checks.common.answer import Reading
@@ -41,20 +41,6 @@ class Match:
     def text(self) -> str:
         """Text that the group caught."""
         return self.line[self.begin : self.end]
-
-    @cached_property
-    def anchored(self) -> str:
-        """An expression for the whole line: words as they are, other numbers left open."""
-        before, after = self.line[: self.begin].lstrip(), self.line[self.end :].rstrip()
-        return f"^\\s*{_opened(before)}(\\S+){_opened(after)}\\s*$"
-
-
-def _opened(text: str) -> str:
-    opened = {True: r"\s+", False: r"\S+"}
-    return "".join(
-        opened[part.isspace()] if part.isspace() or re.search(r"\d", part) else re.escape(part)
-        for part in re.split(r"(\s+|[^\s:=,;()]*\d[^\s:=,;()]*)", text)
-    )
 
 
 def expression_fault(text: str, groups: int | None = None) -> str | None:

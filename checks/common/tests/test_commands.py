@@ -10,7 +10,7 @@ import pytest
 
 from checks.common.answer import Reading
 from checks.common.command import CommandDefinition, placeholders, reading
-from checks.common.command.reading import expression_fault, matches, read
+from checks.common.command.reading import expression_fault, read
 from checks.common.json_lines import OutputError
 from records.metric import MetricDefinition
 from records.run.brought import BroughtFile, Caught, CommandLine
@@ -136,16 +136,6 @@ def test_an_expression_that_runs_for_ever_is_ended(monkeypatch: pytest.MonkeyPat
 )
 def test_a_bad_expression_is_refused_with_its_place(text: str, said: str) -> None:
     assert said in str(expression_fault(text, 1))
-
-
-@pytest.mark.parametrize(
-    "printed",
-    ["Triad:   1234.5 MB/s  0.5 s avg", "  Loop time of 0.12 on 4 procs for 100 steps", "a(b)=5"],
-)
-def test_a_proposed_expression_catches_the_same_and_only_such_lines(printed: str) -> None:
-    (found, *_) = matches(r"(?:Triad: +|of |=)(\S+)", [printed])
-    (again,) = matches(found.anchored, [printed, f"x {printed}", printed + " more"])
-    assert (again.number, again.text) == (1, found.text)
 
 
 def test_files_are_written_as_they_were(tmp_path: Path) -> None:
