@@ -22,7 +22,7 @@ from assay.cli.arguments import (
     length_s,
     site,
 )
-from assay.entry import ended_by_ctrl_c
+from assay.loading import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
     Durations,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from assay.cli.parser import make_parser
-from assay.entry import ended_by_ctrl_c
+from assay.loading import ended_by_ctrl_c
 from assay.terminal import leave_pipe, plain_output
 from records.errors import AssayError, ExitStatus
 

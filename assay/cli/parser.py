@@ -32,10 +32,7 @@ COMMANDS = {
     "run": Command(
         "run a campaign on a site, or go on with a run", "assay.cli.campaign:declare_run"
     ),
-    "status": Command("progress, failures, time left of a run", "assay.cli.status:declare_status"),
-    "raw": Command(
-        "the raw output of one launch, proven against its record", "assay.cli.status:declare_raw"
-    ),
+    "status": Command("progress, failures, time left of a run", "assay.cli.status:declare"),
     "report": Command("tables, plots and verdicts of a run", "assay.cli.report:declare"),
     "compare": Command("two runs of one campaign side by side", "assay.cli.compare:declare"),
     "accept": Command("acceptance verdict and document of a run", "assay.cli.accept:declare"),
@@ -60,6 +57,7 @@ RENAMED = {
     "history": "`assay nightly`; for import and report `assay reframe`",
     "init": "`assay site folder`",
     "mirror": "`assay build --mirror`",
+    "raw": "`unzip -p RUN/raw/bBLOCK.zip 'CASE.*'`; `assay verify RUN` proves it",
 }
 
 

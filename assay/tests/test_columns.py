@@ -85,7 +85,6 @@ SHOWN = [
     *("nightly add results/quick/b",),
     "nightly accept-change 99 --author me --reason because",
     *(f"predict results/quick/{words}" for words in ("a", "a --nodes none", "none")),
-    *(f"raw {words} --run results/quick/a" for words in ("startup 1 lam", "none 1", "startup 1")),
     *(f"checks {name}" for name in ("", "hpl", "pt2pt", "osu", "su3_rmd", "pvm_echo", "hpll")),
     "export results/quick/none",
     *(f"run --resume results/quick/{words}" for words in ("none", "a --blocks 3")),

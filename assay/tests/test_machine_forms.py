@@ -86,7 +86,7 @@ def test_forms_of_plans_and_an_acceptance(told: Told) -> None:
 
 #: Commands that act, or print what is a file itself; what they say is for people.
 WITHOUT = {
-    *("build", "schema", "raw", "nightly schedule", "cluster", "export", "site folder"),
+    *("build", "schema", "nightly schedule", "cluster", "export", "site folder"),
     *("reframe references", "reframe export"),
 }
 
