@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.documents import acceptance_files as store
-from assay.documents.run_checks import unproven
+from assay.documents.verify import unproven
 from assay.run.provenance import made_with
 from assay.run.start import start_run
 from records.criteria import Criteria

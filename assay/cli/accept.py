@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from itertools import islice
+import sys
 from pathlib import Path
 
 from assay import criteria_files
@@ -19,12 +19,10 @@ from assay.cli.arguments import (
     repeated,
     site,
 )
-from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
 from assay.judging import STATUS, judged_run
-from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
+from assay.schema.criteria import load_criteria
 from assay.schema.problems import listed
-from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from checks.common.registry import checks_with
 from records.errors import AssayError
@@ -40,14 +38,6 @@ from reports.verdicts.acceptance.result import acceptance_result
 
 def accept_command(arguments: argparse.Namespace) -> int:
     """`assay accept`: judge, write the document, print the verdict."""
-    if arguments.run_name is None:
-        fit = fitting(lambda run: bool(run.plan().judged_by) or (run.path / FOLDER).is_dir())
-        found = [
-            (f"assay accept {run.path.name}", f"{run.plan().campaign} on {run.plan().site}")
-            for run in islice(fit, MOST_OFFERED)
-        ]
-        none = " None below results/ names criteria: assay run acceptance begins one."
-        raise unsaid(f"accept: which RUN?{'' if found else none}", ("runs that fit", found))
     run = open_run(arguments.run_name)
     criteria, text = load_criteria(
         _default(run) if arguments.criteria is None else arguments.criteria,
@@ -63,11 +53,11 @@ def accept_command(arguments: argparse.Namespace) -> int:
         folder = run.path / FOLDER
         names = (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN)
         show(result, Screen(), [str(folder / one) for one in names if (folder / one).is_file()])
+    if arguments.pictures is not None:
+        written = write_pictures(result.pictures(), {}, arguments.pictures)
+        print(*written, sep="\n", file=sys.stderr)
     if arguments.sign is not None:
         sign(run.path / FOLDER / store.SUMS, arguments.sign)
-    if arguments.pictures is not None:
-        drawn = write_pictures(result.pictures(), {}, arguments.pictures)
-        tell_pictures(drawn, as_json=arguments.json)
     return STATUS[dossier.judgement.verdict]
 
 
@@ -93,7 +83,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     shared.declare(
         parser,
         accept_command,
-        argument("run_name RUN", f"{RUN}; without it those that fit are listed", nargs="?"),
+        argument("run_name RUN", RUN),
         argument(
             "--criteria CRITERIA",
             "a name in campaigns/criteria/ or a file; default: those of the last judgement,"

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from records.history import DEFAULT_HISTORY, USUAL_FINDS
+from records.history import DEFAULT_HISTORY
 
 DEFAULT_SITE = "virtual"
 #: More nodes than any machine has.
@@ -167,20 +167,6 @@ CHECK_FOLDERS = argument(
     type=added_checks,
 )
 HISTORY = argument("--history", f"default: {DEFAULT_HISTORY}", type=Path, default=DEFAULT_HISTORY)
-#: How nights are judged, and where the findings are written.
-JUDGING = (
-    flag("--rerun", "run suspicious cases again, now"),
-    argument("--alarms-a-month", "false ones, at most", type=float, default=1.0),
-    argument(
-        "--find",
-        "the least change to be found, %%; PASS needs limits of this size; default: 10",
-        type=float,
-        default=100 * USUAL_FINDS,
-    ),
-    argument("--out", "folder for pages, JSON and JUnit XML", type=Path),
-    pictures("of the page"),
-    JSON,
-)
 _PART = "a part of the campaign only"
 #: Options that leave a part of a campaign; `campaign.narrowing_of` gives what they say.
 NARROWING = (

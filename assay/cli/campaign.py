@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 from dataclasses import replace
@@ -22,7 +21,6 @@ from assay.cli.arguments import (
     flag,
     site,
 )
-from assay.criteria.loading import load_criteria
 from assay.loading import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
@@ -37,14 +35,10 @@ from assay.run.status import run_status
 from assay.schema import campaign_names, load_campaign
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of, site_to_plan_for
-from assay.sites.site import Site
 from assay.terminal import say
-from checks.common.registry import checks_with
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
-from records.run.plan import Plan
 from reports.show.tables import Column
-from reports.verdicts.acceptance.values import stated_rates
 
 
 class ListedCampaign(Part):
@@ -106,7 +100,7 @@ def _which_campaign() -> AssayError:
 
 
 def plan_command(arguments: argparse.Namespace) -> int:
-    """`assay plan`: print the plan, or with --criteria also what judging it risks."""
+    """`assay plan`: print the plan."""
     if arguments.campaign is None:
         return _list_campaigns(as_json=arguments.json)
     add_checks_of(arguments.site)
@@ -118,27 +112,11 @@ def plan_command(arguments: argparse.Namespace) -> int:
     campaign = completed(campaign, site)
     durations = earlier_times(site.provenance(), campaign.name)
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), durations)
-    if arguments.criteria is None:
-        if arguments.json:
-            print(plan.to_json())
-        else:
-            say(render_plan(plan))
-        return ExitStatus.PASS
-    _print_risks(plan, arguments.criteria, site, as_json=arguments.json)
-    return ExitStatus.PASS
-
-
-def _print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) -> None:
-    """Print the plan and its risks. Raises AssayError for faulty criteria."""
-    from assay.criteria.risks import PlanRisksForm, rendered, risks  # slow: SciPy
-
-    criteria, _ = load_criteria(criteria_file, checks_with(plan.brought))
-    found = risks(plan, criteria, stated_rates(site.provenance()))
-    if as_json:
-        print(as_text(PlanRisksForm(plan=json.loads(plan.to_json()), risks=found)), end="")
+    if arguments.json:
+        print(plan.to_json())
     else:
         say(render_plan(plan))
-        say(rendered(plan, criteria, found))
+    return ExitStatus.PASS
 
 
 def run_command(arguments: argparse.Namespace) -> int:
@@ -198,11 +176,6 @@ def declare_plan(parser: argparse.ArgumentParser) -> None:
         parser,
         plan_command,
         *(MAYBE_CAMPAIGN, site(), *NARROWING, BUILDER),
-        argument(
-            "--criteria CRITERIA",
-            "also what judging it by these criteria risks: how often a good machine does not"
-            " pass, and a bad one does",
-        ),
         JSON,
     )
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay checks`: what can be measured, and what one check can be asked."""
+"""`assay checks`: what can be measured, what one check can be asked, and what the expressions of a
+campaign's command catch in an output that was captured."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ import inspect
 import json
 import re
 import sys
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import yaml
 
@@ -46,45 +48,6 @@ class ChecksForm(Form, kw_only=True):
     checks: Annotated[list[CheckPart], key("Every check.")]
 
 
-class ParameterPart(Part):
-    """A parameter of a check."""
-
-    name: Annotated[str, key("Its name.")]
-    meaning: Annotated[str, key("Meaning of the parameter.")]
-    unit: Annotated[str, key("Its unit.")]
-    required: Annotated[bool, key("True if it must be given.")]
-    default: Annotated[Any, key("Value that holds where it is not given.")]
-    allowed: Annotated[str, key("Values that it may have.")]
-
-
-class MetricPart(Part):
-    """A metric of a check."""
-
-    name: Annotated[str, key("Its name.")]
-    unit: Annotated[str, key("Its SI unit.")]
-    better: Annotated[Literal["higher", "lower"], key("Direction that is better.")]
-    definition: Annotated[str, key("Definition of the metric.")]
-
-
-class CheckForm(CheckPart, kw_only=True):
-    """`assay checks NAME`: all of one check."""
-
-    schema: Annotated[int, key("The version of this form.")] = 1
-    purpose: Annotated[str, key("Purpose of the check.")]
-    compared_by: Annotated[Any, key("The metric by which environments are compared.")]
-    parameters: Annotated[list[ParameterPart], key("Its parameters.")]
-    follows_the_site: Annotated[
-        dict[str, str | None], key("Keys of a campaign file for sizes that follow the site.")
-    ]
-    metrics: Annotated[list[MetricPart], key("Its metrics.")]
-    points: Annotated[list[str], key("Keys that tell the values of one launch from each other.")]
-    layout: Annotated[
-        dict[str, str | None],
-        key("Rules by which ranks, memory and time follow from the parameters."),
-    ]
-    example: Annotated[str, key("An entry of a campaign file.")]
-
-
 def checks_command(arguments: argparse.Namespace) -> int:
     """`assay checks`: print the list of checks, or the explanation of one."""
     name = arguments.name
@@ -94,113 +57,79 @@ def checks_command(arguments: argparse.Namespace) -> int:
         return try_command(arguments.files)
     if arguments.files:
         raise AssayError(f"checks: {arguments.files[0]!r} follows CHECK; allowed is one CHECK")
-    if name is not None and name not in CHECKS:
+    if name is None:
+        _list([_overview(check) for check in CHECKS.values()], as_json=arguments.json)
+        return ExitStatus.PASS
+    if name not in CHECKS:
         hint = did_you_mean(name, CHECKS)
         raise AssayError(f"no check {name!r}{hint}; there are {listed(CHECKS)}")
-    if name is None:
-        parts = [CheckPart(**_overview(check)) for check in CHECKS.values()]
-        if arguments.json:
-            print(as_text(ChecksForm(checks=parts)), end="")
-            return ExitStatus.PASS
-        screen, rows = Screen(), []
-        for one in parts:
-            needs = [need.upper() for need in one.needs if ":" not in need]
-            needs += [one.program] if len(needs) < len(one.needs) else []
-            rows.append((one.name, one.measures, ", ".join(needs)))
-        screen.table([Column("check"), Column("measures"), Column("needs")], rows)
-        screen.line("explain one with: assay checks CHECK")
-        return ExitStatus.PASS
-    explained = explanation(CHECKS[name])
     if arguments.json:
-        print(as_text(explained), end="")
-        return ExitStatus.PASS
-    say(f"{name}: {explained.title}\n\n{_paragraphs(explained.purpose)}\n", hang=0)
-    say(_page(explained))
+        raise AssayError("checks: --json lists the checks; leave CHECK out")
+    check = CHECKS[name]
+    # Lines that were broken for another width; lists and tables stay as they are.
+    purpose = re.sub(r"(?<=\S)\n(?=[^\s\-*|])", " ", _purpose(check))
+    say(f"{name}: {check.title}\n\n{purpose}\n", hang=0)
+    say("\n".join(_page(check)))
     return ExitStatus.PASS
 
 
-def _overview(check: CheckDefinition[Any]) -> dict[str, Any]:
-    """The keys of CheckPart. The program is our own, or one that a site names under `programs`."""
+def _list(checks: list[CheckPart], *, as_json: bool) -> None:
+    """Print a line a check."""
+    if as_json:
+        print(as_text(ChecksForm(checks=checks)), end="")
+        return
+    screen, rows = Screen(), []
+    for check in checks:
+        needs = [need.upper() for need in check.needs if ":" not in need]
+        needs += [check.program] if len(needs) < len(check.needs) else []
+        rows.append((check.name, check.measures, ", ".join(needs)))
+    screen.table([Column("check"), Column("measures"), Column("needs")], rows)
+    screen.line("explain one with: assay checks CHECK")
+
+
+def _overview(check: CheckDefinition[Any]) -> CheckPart:
+    """The line of a check. The program is our own, or one that a site names under `programs`."""
     phrase, _, _ = _purpose(check).partition("\n\n")
     foreign = sorted(f for f in check.features if f.startswith("program:"))
-    return {
-        "name": check.name,
-        "title": check.title,
-        "measures": " ".join(phrase.split()).removesuffix(".") or check.title,
-        "program": f"the site's {foreign[0].removeprefix('program:')}" if foreign else "our own",
-        "needs": sorted(check.features),
-        "folder": str(check.folder),
-    }
+    return CheckPart(
+        name=check.name,
+        title=check.title,
+        measures=" ".join(phrase.split()).removesuffix(".") or check.title,
+        program=f"the site's {foreign[0].removeprefix('program:')}" if foreign else "our own",
+        needs=sorted(check.features),
+        folder=str(check.folder),
+    )
 
 
 def _purpose(check: CheckDefinition[Any]) -> str:
     return inspect.cleandoc(sys.modules[check.package].__doc__ or "")
 
 
-def explanation(check: CheckDefinition[Any]) -> CheckForm:
-    """All that can be said of a check."""
-    schema = check.parameters.model_json_schema(by_alias=True)
-    by_rank = type(check).memory_bytes_per_node is CheckDefinition.memory_bytes_per_node
-    layout = {
-        "ranks": check.ranks,
-        "ranks on each node": check.ranks_asked_per_node,
-        "memory of a node": check.bytes_per_rank if by_rank else check.memory_bytes_per_node,
-        "estimated time": check.estimate_s,
-    }
-    parameters = [
-        ParameterPart(
-            name=name,
-            meaning=node["description"],
-            unit=node["unit"],
-            required=name in schema.get("required", []),
-            default=node.get("default"),
-            allowed=allowed_text(node, schema)
-            + (f", each {allowed_text(node['items'], schema)}" if "items" in node else ""),
-        )
-        for name, node in schema["properties"].items()
-    ]
-    example = {"cases": [{"check": check.name, "fixed": dict(check.example)}]}
-    sizing = {name: SizingKeys.model_fields[name].description for name in sorted(check.sizing)}
-    return CheckForm(
-        **_overview(check),
-        purpose=_purpose(check),
-        compared_by=check.deciding,
-        parameters=parameters,
-        follows_the_site=sizing,
-        metrics=[MetricPart.filled(metric) for metric in check.metrics],
-        points=list(check.points),
-        layout={what: inspect.getdoc(rule) for what, rule in layout.items()},
-        example=yaml.safe_dump(example, sort_keys=False, default_flow_style=None),
-    )
-
-
-def _page(check: CheckForm) -> str:
-    """Parameters and metrics of a check, for a terminal."""
-    lines = [f"program  {check.program}, in {check.folder}"]
-    lines += [f"needs    {', '.join(check.needs)}", "", "parameters"]
-    for one in sorted(check.parameters, key=lambda one: not one.required):
-        default = "required" if one.required else f"default {_brief(one.default)}"
-        unit = "" if one.unit == "none" else f", in {one.unit}"
-        lines += [f"  {one.name}: {default}{unit}; allowed is {one.allowed}"]
-        lines += [_indented(one.meaning)]
-    if check.follows_the_site:
-        lines += ["", "in a campaign file also, for sizes that follow the site"]
-    for name, meaning in check.follows_the_site.items():
-        lines += [f"  {name}", _indented(meaning)]
-    lines += ["", f"metrics; environments are compared by {check.compared_by or 'each'}"]
+def _page(check: CheckDefinition[Any]) -> Iterator[str]:
+    """Lines on parameters, metrics and an example of a check."""
+    overview, schema = _overview(check), check.parameters.model_json_schema(by_alias=True)
+    yield f"program  {overview.program}, in {overview.folder}"
+    yield f"needs    {', '.join(overview.needs)}\n\nparameters"
+    required = schema.get("required", [])
+    for name in sorted(schema["properties"], key=lambda name: name not in required):
+        node = schema["properties"][name]
+        default = "required" if name in required else f"default {_brief(node.get('default'))}"
+        unit = "" if node["unit"] == "none" else f", in {node['unit']}"
+        each = f", each {allowed_text(node['items'], schema)}" if "items" in node else ""
+        yield f"  {name}: {default}{unit}; allowed is {allowed_text(node, schema)}{each}"
+        yield _indented(node["description"])
+    if check.sizing:
+        yield "\nin a campaign file also, for sizes that follow the site"
+    for name in sorted(check.sizing):
+        yield f"  {name}\n{_indented(SizingKeys.model_fields[name].description)}"
+    yield f"\nmetrics; environments are compared by {check.deciding or 'each'}"
     for metric in check.metrics:
-        lines += [f"  {metric.name}, {metric.unit}, {metric.better} is better"]
-        lines += [_indented(metric.definition)]
-    lines += ["", f"a value's point inside a launch: {', '.join(check.points) or 'none'}", ""]
-    lines += ["layout and cost"]
-    for what, rule in check.layout.items():
-        lines += [f"  {what}", _indented(rule)]
-    return "\n".join([*lines, "", "example, in a campaign file", check.example.rstrip()])
-
-
-def _paragraphs(text: str) -> str:
-    """A text whose lines were broken for another width; lists and tables stay as they are."""
-    return re.sub(r"(?<=\S)\n(?=[^\s\-*|])", " ", text)
+        yield f"  {metric.name}, {metric.unit}, {metric.better} is better"
+        yield _indented(metric.definition)
+    yield f"\na value's point inside a launch: {', '.join(check.points) or 'none'}"
+    example = {"cases": [{"check": check.name, "fixed": dict(check.example)}]}
+    text = yaml.safe_dump(example, sort_keys=False, default_flow_style=None)
+    yield f"\nexample, in a campaign file\n{text.rstrip()}"
 
 
 def _brief(value: Any) -> str:

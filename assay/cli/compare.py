@@ -4,37 +4,34 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import HISTORY, JSON, argument, flag
-from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
-from assay.screens.pages import show_as_asked
+from assay.cli.arguments import HISTORY, JSON, RUN, argument, flag
+from assay.run.named_runs import run_of
+from assay.screens.pages import print_result
 from records.errors import ExitStatus
 from records.run.run_directory import RunDirectory, open_run
+from reports.render import html
+from reports.render.files import write_file
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
     """`assay compare`: print and write the comparison of two runs."""
-    found = compare(*_two_runs(arguments), arguments.history)
-    result = comparison_result(found, every=arguments.all)
-    show_as_asked(result, arguments)
+    comparison = compare(*_two_runs(arguments), arguments.history)
+    result = comparison_result(comparison, every=arguments.all)
+    print_result(result, as_json=arguments.json)
+    if arguments.html:
+        write_file(html.page(result), arguments.html)
+        print(arguments.html, file=sys.stderr)
     return ExitStatus.PASS
 
 
 def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
-    """The runs that are compared. Raises AssayError with pairs that could be."""
-    if arguments.run_a is None:
-        newest, pairs = dict[str, str](), list[tuple[str, str]]()
-        for run in fitting():
-            campaign, name = run.plan().campaign, run.path.name
-            if campaign in newest:
-                pairs.append((f"assay compare {name} {newest[campaign]}", campaign))
-            newest[campaign] = name
-        none = "" if pairs else " No campaign has two runs below results/."
-        raise unsaid(f"compare: which runs?{none}", ("runs of one campaign", pairs[:MOST_OFFERED]))
+    """The runs that are compared."""
     first = open_run(arguments.run_a)
     campaign = first.plan().campaign
 
@@ -50,10 +47,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     shared.declare(
         parser,
         compare_command,
-        argument("run_a RUN", "without any it is listed which runs are alike", nargs="?"),
+        argument("run_a RUN", RUN),
         argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
         flag("--all", "every value, what is not resolved too"),
         argument("--html FILE", "also write it as a page", type=Path),
-        argument("--markdown FILE", "also write it as Markdown", type=Path),
         *(HISTORY, JSON),
     )

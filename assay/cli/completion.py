@@ -31,10 +31,10 @@ def print_names(metavar: str) -> None:
     print(*(name for name in names if re.fullmatch(r"[\w.:-]+", name)), sep="\n")
 
 
-def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """The completion script of a shell; it asks `assay --names` for names."""
+def print_script(parser: argparse.ArgumentParser, shell: str) -> None:
+    """Print the completion script of a shell; it asks `assay --names` for names."""
     _describe(parser)
-    return str(shtab.complete(parser, shell))
+    print(shtab.complete(parser, shell), end="")
 
 
 def _describe(parser: argparse.ArgumentParser) -> None:

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import argument, flag, site
-from assay.nightly.silence import campaigns_of
 from assay.screens.pages import print_or_write
 from records.history import DEFAULT_HISTORY
 from records.history.reading import read_history
@@ -26,38 +26,33 @@ from reports.verdicts.nightly.result import night_result
 def export_command(arguments: argparse.Namespace) -> int:
     """Print or write the export."""
     source = Path(arguments.source)
-    is_history = source.is_file() or source.suffix == ".sqlite"
-    text = _history(arguments, source) if is_history else _run(arguments)
-    return print_or_write(text, arguments.output)
+    if source.is_file() or source.suffix == ".sqlite":
+        samples = [*_history(source, arguments.site, arguments.campaign)]
+    else:
+        analysis = analyse(load_run(open_run(arguments.source).path))
+        samples = [*run_samples(analysis, every=arguments.every)]
+    return print_or_write(openmetrics(samples), arguments.output)
 
 
-def _run(arguments: argparse.Namespace) -> str:
-    analysis = analyse(load_run(open_run(arguments.source).path))
-    return openmetrics(run_samples(analysis, every=arguments.every))
-
-
-def _history(arguments: argparse.Namespace, source: Path) -> str:
+def _history(source: Path, site: str | None, campaign: str | None) -> Iterator[Sample]:
     """The campaigns of the file that are meant, each on its site, also one without a night."""
-    samples = list[Sample]()
     with Store(source) as store:
-        with_nights = {(site, campaign) for site, campaign, _ in store.groups()}
-        groups = campaigns_of(store, arguments.site, arguments.campaign)
+        counts = {(of, name): count for of, name, count in store.groups(site, campaign)}
+        missed = store.missed(site, campaign)
+        groups = dict.fromkeys([*((one.site, one.campaign) for one in missed), *counts])
+        if not groups:
+            raise no_nights(source)
         for whose in groups:
-            history = read_history(store, *whose) if whose in with_nights else None
-            missed, nights = store.missed(*whose), len(history.nights) if history else 0
-            samples += count_samples(*whose, nights, len(missed))
-            if history:
-                samples += night_result(newest_night(history, str(source))).samples()
-    if not groups:
-        raise no_nights(source)
-    return openmetrics(samples)
-
-
-_ONLY = "of a history only this one; default: all"
+            lost = [one for one in missed if (one.site, one.campaign) == whose]
+            yield from count_samples(*whose, counts.get(whose, 0), len(lost))
+            if whose in counts:
+                history = read_history(store, *whose)
+                yield from night_result(newest_night(history, str(source))).samples()
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `assay export`."""
+    only = "of a history only this one; default: all"
     shared.declare(
         parser,
         export_command,
@@ -68,11 +63,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
             default=str(DEFAULT_HISTORY),
         ),
         flag("--every", "of a run all metrics, not the deciding ones alone"),
-        argument("--campaign CAMPAIGN", _ONLY),
-        site(None, _ONLY),
-        argument(
-            "--output FILE",
-            "write it there, whole or not at all",
-            type=Path,
-        ),
+        argument("--campaign CAMPAIGN", only),
+        site(None, only),
+        argument("--output FILE", "write it there, whole or not at all", type=Path),
     )

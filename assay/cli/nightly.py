@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay nightly`: tonight's run with its verdict, and the schedule that starts it.
+"""`assay nightly`: tonight's run, its history and verdict, and the schedule that starts it.
 
 A night that cannot run is kept in the history with its reason, unless no Slurm answers. Those whom
 the history names are notified, also of a night that ran and could not be added or judged.
@@ -8,45 +8,38 @@ the history names are notified, also of a night that ran and could not be added 
 from __future__ import annotations
 
 import argparse
+import getpass
 import sys
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.cli.arguments import (
-    CHECK_FOLDERS,
-    HISTORY,
-    JSON,
-    JUDGING,
-    NEWEST,
-    Verbs,
-    argument,
-    flag,
-    site,
-    span_s,
-)
-from assay.cli.history import (
-    accept_command,
-    add_command,
-    check_command,
-    judge,
-    now_text,
-    refuse_odd_limits,
-    show_command,
-    silent_command,
-)
-from assay.nightly.notifying import Notifier, failure_notice
+from assay.cli.arguments import CHECK_FOLDERS, HISTORY, JSON, NEWEST, Verbs, argument, flag, site
+from assay.nightly.judging import judge_nights, show_night
+from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.schedule import KINDS, Schedule, parse_time, surroundings_of
+from assay.run.named_runs import run_of
 from assay.run.start import start_run
 from assay.schema import load_campaign
+from assay.screens.pages import print_form
 from assay.sites.loading import add_checks_of
 from assay.sites.site_file import chosen, read_site_file
-from assay.terminal import say
 from records.errors import AssayError, ExitStatus, UnreachableError
-from records.history.model import Missed
-from records.history.store import Store
+from records.history import MOST_FINDS, USUAL_FINDS
+from records.history.model import Acceptance, Missed
+from records.history.reading import read_history
+from records.history.store import Store, no_nights
 from records.run.run_directory import open_run
 from records.text.withheld import masked
+from reports.notation.units import count_text
 from reports.verdicts.nightly.check import read_night
+from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm
+from reports.verdicts.nightly.wording import changes_text, history_form, missed_text, nights_text
+
+
+def now_text() -> str:
+    """The time (UTC) as histories keep it."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def run_command(arguments: argparse.Namespace) -> int:
@@ -66,7 +59,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         night, values = read_night(open_run(status.run_id).path)
         with Store(arguments.history, create=True) as store:
             store.add(night, values)
-            return judge(store, night.site, night.campaign, arguments, notifier)
+            return _judge(store, night.site, night.campaign, arguments, notifier)
     except Exception as error:
         site, campaign = _whose(arguments)
         title = f"{campaign} on {site}: night not finished"
@@ -91,8 +84,8 @@ def _keep(missed: Missed, history: Path) -> None:
         print(f"assay: the night's failure is not in the history: {error}", file=sys.stderr)
 
 
-def install_command(arguments: argparse.Namespace) -> int:
-    """Show the schedule, then write or remove it as asked; gives the exit status."""
+def schedule_command(arguments: argparse.Namespace) -> int:
+    """Print the text of a schedule."""
     add_checks_of(arguments.site)
     name = load_campaign(arguments.campaign).name
     folder, _, part = arguments.site.partition(":")
@@ -107,21 +100,114 @@ def install_command(arguments: argparse.Namespace) -> int:
         job_options=needed[0],
         prologue=needed[1],
     )
-    if arguments.remove:
-        gone = schedule.remove(arguments.kind)
-        say(f"{schedule.name}: {'removed' if gone else 'there was none'}")
-        return ExitStatus.PASS
-    for path, text in schedule.texts(arguments.kind).items():
-        print(f"--- {path}\n{text}")
-    agreed = arguments.yes or (
-        sys.stdin.isatty() and input("write this? [y/N] ").strip().lower() in ("y", "yes")
-    )
-    if not agreed:
-        say("nothing written; do it with --yes")
-        return ExitStatus.PASS
-    schedule.install(arguments.kind)
-    say(f"written; remove it with: assay nightly install --with {arguments.kind} --remove")
+    print(schedule.text(arguments.kind), end="")
     return ExitStatus.PASS
+
+
+def add_command(arguments: argparse.Namespace) -> int:
+    """`assay nightly add`: keep a run as a night."""
+    if arguments.elsewhere and not arguments.rerun_of:
+        raise AssayError("--elsewhere belongs to --rerun-of RUN: elsewhere than that run")
+    night, values = read_night(run_of(arguments.run_name).path)
+    with Store(arguments.history, create=True) as store:
+        first = store.find(Path(arguments.rerun_of).name).id if arguments.rerun_of else None
+        store.add(night, values, first, elsewhere=arguments.elsewhere)
+    launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
+    return print_form(
+        NightAddedForm.filled(night, series=len(values), launches=night.statuses),
+        *(f"warning: {warning}" for warning in night.warnings),
+        f"added {night.run_id} of {night.campaign} on {night.site}:"
+        f" {count_text(len(values), 'series')} from {night.statuses.get('ok', 0)} ok launches of"
+        f" {launches}",
+        as_json=arguments.json,
+    )
+
+
+def accept_command(arguments: argparse.Namespace) -> int:
+    """`assay nightly accept-change`: keep who accepts changes, and why."""
+    author = getpass.getuser() if arguments.author is None else arguments.author
+    reason = arguments.reason
+    if not author.strip() or not reason.strip():
+        raise AssayError("--author and --reason must not be empty: the history keeps both")
+    with Store(arguments.history) as store:
+        count = store.accept(arguments.changes, Acceptance(author, reason, now_text()))
+    return print_form(
+        ChangeAcceptedForm(changes=arguments.changes, author=author, reason=reason),
+        f"accepted {count_text(count, 'change')}; a new reference is learnt for their series from"
+        " that night on",
+        as_json=arguments.json,
+    )
+
+
+def check_command(arguments: argparse.Namespace) -> int:
+    """`assay nightly check`: judge the nights; gives the exit status."""
+    refuse_odd_limits(arguments)
+    notifier = Notifier(arguments.history) if arguments.notify else None
+    with Store(arguments.history) as store:
+        return _judge(store, *_group(arguments, store), arguments, notifier)
+
+
+def refuse_odd_limits(arguments: argparse.Namespace) -> None:
+    """Raise AssayError for options of judging that no night can be judged by."""
+    if not 0 < arguments.alarms_a_month <= 100:
+        raise AssayError("--alarms-a-month must be above 0 and at most 100")
+    if not 0 < arguments.find <= 100 * MOST_FINDS:
+        raise AssayError(f"--find must be above 0 and at most {100 * MOST_FINDS:g} (per cent)")
+
+
+def _judge(
+    store: Store,
+    site: str,
+    campaign: str,
+    arguments: argparse.Namespace,
+    notifier: Notifier | None,
+) -> int:
+    """Judge the nights as the options of `_JUDGING` say; gives the exit status.
+
+    Notices go out before the pages are written. A re-run that failed gives its own exit status.
+    """
+    checked, failure = judge_nights(
+        store,
+        site,
+        campaign,
+        alarms_a_month=arguments.alarms_a_month,
+        finds=arguments.find / 100,
+        rerun=arguments.rerun,
+        quiet=arguments.json,
+    )
+    if failure is not None:
+        print(f"assay: not run again: {failure}", file=sys.stderr)
+    if notifier is not None:
+        notifier.send(notices_of(checked, failure))
+    status = checked.status if failure is None else failure.status
+    show_night(checked, arguments.out, status, json=arguments.json)
+    return status
+
+
+def show_command(arguments: argparse.Namespace) -> int:
+    """`assay nightly show`: print nights or changes."""
+    with Store(arguments.history) as store:
+        groups, missed = store.groups(), store.missed(arguments.site, arguments.campaign)
+        history = None
+        # A history may know nothing but nights that could not run.
+        if groups or not (arguments.json or (missed and not arguments.changes)):
+            history = read_history(store, *_group(arguments, store))
+    lines = [
+        f"{campaign} on {site}: {count_text(count, 'night')}" for site, campaign, count in groups
+    ]
+    if history:
+        lines.append(changes_text(history) if arguments.changes else nights_text(history))
+    lost = "" if arguments.changes else missed_text(missed)
+    form = history_form(groups, history, missed)
+    return print_form(form, *lines, lost, as_json=arguments.json)
+
+
+def _group(arguments: argparse.Namespace, store: Store) -> tuple[str, str]:
+    """Site and campaign that the arguments mean: of those that match, the one added last."""
+    groups = store.groups(arguments.site, arguments.campaign)
+    if not groups:
+        raise no_nights(store.path)
+    return groups[-1][:2]
 
 
 _NIGHT = (
@@ -130,31 +216,34 @@ _NIGHT = (
     CHECK_FOLDERS,
 )
 _LATEST = "default: the one added last"
-_NOTIFY = flag("--notify", "tell those whom the history names (docs/monitoring.md)")
 _WHOSE = (argument("--campaign CAMPAIGN", _LATEST), site(None, _LATEST))
+#: How nights are judged, and where the findings are written.
+_JUDGING = (
+    argument("--alarms-a-month", "false ones, at most", type=float, default=1.0),
+    argument(
+        "--find",
+        "the least change to be found, %%; PASS needs limits of this size; default: 10",
+        type=float,
+        default=100 * USUAL_FINDS,
+    ),
+    argument("--out", "folder for pages, JSON and JUnit XML", type=Path),
+    flag("--rerun", "run suspicious cases again, now"),
+    JSON,
+)
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Declare the commands below `assay nightly`."""
     verbs = Verbs(parser)
+    text = "run the campaign, add it to the history, judge it"
+    verbs.add("run", text, run_command, *_NIGHT, HISTORY, *_JUDGING, rerun=True)
     verbs.add(
-        "run",
-        "run the campaign, add it to the history, judge it",
-        run_command,
-        *_NIGHT,
-        HISTORY,
-        *JUDGING,
-        rerun=True,
-    )
-    verbs.add(
-        "install",
-        "show a schedule, and with --yes write it",
-        install_command,
+        "schedule",
+        "print a schedule of the nightly run",
+        schedule_command,
         argument("--with", "what starts it", dest="kind", required=True, choices=KINDS),
         *_NIGHT,
         argument("--at", "when it starts, e.g. 02:30", default="02:30"),
-        flag("--yes", "write it; without, it is only shown"),
-        flag("--remove", "remove the schedule"),
     )
     verbs.add(
         "add",
@@ -169,36 +258,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "check",
         "judge the nights not judged yet",
         check_command,
-        HISTORY,
-        *_WHOSE,
-        *JUDGING,
-        *(CHECK_FOLDERS, _NOTIFY),
+        *(HISTORY, *_WHOSE, *_JUDGING, CHECK_FOLDERS),
+        flag("--notify", "tell those whom the history names (docs/monitoring.md)"),
     )
-    verbs.add(
-        "silent",
-        "whether a night did not come",
-        silent_command,
-        HISTORY,
-        argument(
-            "--after TIME",
-            "silent from so long on; default: %(default)s",
-            default="36h",
-            type=span_s,
-        ),
-        _NOTIFY,
-        argument("--campaign CAMPAIGN", "default: all"),
-        site(None, "default: all"),
-        JSON,
-    )
-    verbs.add(
-        "show",
-        "what the history holds",
-        show_command,
-        HISTORY,
-        *_WHOSE,
-        flag("--changes", "the changes that were found"),
-        JSON,
-    )
+    changes = flag("--changes", "the changes that were found")
+    verbs.add("show", "what the history holds", show_command, HISTORY, *_WHOSE, changes, JSON)
     verbs.add(
         "accept-change",
         "take changes as the new reference",
@@ -206,6 +270,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         HISTORY,
         argument("changes CHANGE", "as check names it", type=int, nargs="+"),
         argument("--author", "who accepts; default: the user's name"),
-        argument("--reason", "why the change is accepted; prompted for on a terminal if omitted"),
+        argument("--reason", "why the change is accepted", required=True),
         JSON,
     )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parser of the command line, made from the tables of commands."""
+"""Commands in the order of use, each with the function that declares its arguments, and the parser
+of the command line."""
 
 from __future__ import annotations
 
@@ -7,9 +8,64 @@ import argparse
 from collections.abc import Collection
 from typing import Any
 
-from assay.cli.commands import COMMANDS, RENAMED, plugin_commands
 from records.errors import AssayError, ExitStatus
-from records.plugins import loaded
+from records.plugins import Command, loaded, plugins
+
+COMMANDS = {
+    "doctor": Command(
+        "missing requirements, and the command that fixes each", "assay.cli.doctor:declare"
+    ),
+    "site": Command("write a site's configuration, or prove it again", "assay.cli.site:declare"),
+    "cluster": Command(
+        "a virtual Slurm cluster on this machine", "virtual_cluster.command:add_arguments"
+    ),
+    "build": Command(
+        "build a site's MPI libraries and our programs on each", "assay.cli.build:declare"
+    ),
+    "checks": Command(
+        "list checks, and what each measures; with CHECK all of one", "assay.cli.checks:declare"
+    ),
+    "plan": Command(
+        "what would run on a site, and what it costs; without CAMPAIGN list them",
+        "assay.cli.campaign:declare_plan",
+    ),
+    "run": Command(
+        "run a campaign on a site, or go on with a run", "assay.cli.campaign:declare_run"
+    ),
+    "status": Command("progress, failures, time left of a run", "assay.cli.status:declare"),
+    "report": Command("tables, plots and verdicts of a run", "assay.cli.report:declare"),
+    "compare": Command("two runs of one campaign side by side", "assay.cli.compare:declare"),
+    "accept": Command("acceptance verdict and document of a run", "assay.cli.accept:declare"),
+    "verify": Command(
+        "recompute checksums and verdicts of an acceptance", "assay.cli.verify:declare"
+    ),
+    "nightly": Command(
+        "nightly runs: a schedule, a history, and whether tonight is worse, since when",
+        "assay.cli.nightly:declare",
+    ),
+    "export": Command("a run or a history for Prometheus", "assay.cli.export:declare"),
+    "schema": Command(
+        "the JSON Schema of what people write, or of what --json prints", "assay.cli.schema:declare"
+    ),
+}
+#: Former names of commands → what serves now.
+RENAMED = {
+    "acceptance": "`assay contract`",
+    "advise": "a campaign that runs the program on each library (docs/your-benchmark.md)",
+    "campaigns": "`assay plan` without a campaign",
+    "completion": "`assay --print-completion SHELL`",
+    "history": "`assay nightly`; for import and report `assay reframe`",
+    "init": "`assay site folder`",
+    "mirror": "`assay build --mirror`",
+    "raw": "`unzip -p RUN/raw/bBLOCK.zip 'CASE.*'`; `assay verify RUN` proves it",
+}
+
+
+def plugin_commands() -> dict[str, Command]:
+    """Commands that plugins add."""
+    every = (plugin.commands.items() for plugin in plugins().values())
+    return dict(item for items in every for item in items)
+
 
 _EPILOG = "\n".join(["exit status:", *(f"  {one:d}  {one.meaning}" for one in ExitStatus)])
 
@@ -39,13 +95,12 @@ class _Version(argparse.Action):
 
 class _Completion(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *given: Any) -> None:
-        from assay.cli.completion import print_names, script  # slow: campaigns, checks
+        from assay.cli import completion  # slow: campaigns, checks
 
-        word = given[1]
         if self.dest == "names":
-            print_names(word)
+            completion.print_names(given[1])
         else:
-            print(script(make_parser({*COMMANDS, *plugin_commands()}), word), end="")
+            completion.print_script(make_parser({*COMMANDS, *plugin_commands()}), given[1])
         parser.exit()
 
 

@@ -15,7 +15,6 @@ from assay.cli.arguments import JSON, NEWEST, argument, pictures, repeated
 from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
 from assay.run.named_runs import run_of
 from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for
-from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
 from checks.common.registry import FOLDERS
@@ -46,7 +45,7 @@ def report_command(arguments: argparse.Namespace) -> int:
         if arguments.json:
             raise AssayError("--pictures writes no report, of which --json tells; leave one out")
         written = take_out(run.path, arguments.pictures, _folders(arguments.checks))
-        tell_pictures(written, as_json=False)
+        print(*written, sep="\n")
         return ExitStatus.PASS
     formats = tuple(arguments.format or default_formats())
     made = build_report(run.path, arguments.out, formats, _folders(arguments.checks))

@@ -15,16 +15,14 @@ from assay import ROOT
 from assay.cli import arguments as shared
 from assay.cli.arguments import CHECK_FOLDERS, argument, flag
 from assay.cli.campaign import CampaignsForm
-from assay.cli.checks import CheckForm, ChecksForm
+from assay.cli.checks import ChecksForm
 from assay.cli.report import RunForm
-from assay.cli.status import RawForm
-from assay.criteria.loading import criteria_schema
-from assay.criteria.risks import PlanRisksForm
 from assay.onboarding.check import SiteCheckForm
 from assay.onboarding.init import SiteInitForm
 from assay.requirements import DoctorForm
 from assay.run.status import StatusForm
 from assay.schema import campaign_schema
+from assay.schema.criteria import criteria_schema
 from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
@@ -42,7 +40,6 @@ FOLDER = ROOT / "docs" / "schemas"
 FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
     "campaigns": CampaignsForm,
-    "check": CheckForm,
     "checks": ChecksForm,
     "cluster-status": ClusterForm,
     "compare": ComparisonForm,
@@ -50,11 +47,8 @@ FORMS: dict[str, type[Part] | None] = {
     "nightly-accept-change": nightly.ChangeAcceptedForm,
     "nightly-add": nightly.NightAddedForm,
     "nightly-show": nightly.HistoryForm,
-    "nightly-silent": nightly.SilentForm,
     "night": nightly.NightForm,
     "plan": None,
-    "plan-risks": PlanRisksForm,
-    "raw": RawForm,
     "report": ReportForm,
     "run": RunForm,
     "site-check": SiteCheckForm,

@@ -31,8 +31,8 @@ NOT_LISTED = frozenset({SUMS, SUMS + SIGNATURE, RERUN})
 _NAME_LENGTH = 64
 
 
-def write(dossier: Dossier, criteria_text: str) -> list[Path]:
-    """Write the folder; returns the files for people and machines, the document first.
+def write(dossier: Dossier, criteria_text: str) -> None:
+    """Write the folder.
 
     The PDF is left out where no browser is installed. Raises InfrastructureError when a file cannot
     be written; the files of an earlier judgement are replaced only after all texts are complete.
@@ -64,8 +64,6 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
             f"{folder}: the document could not be written ({error.strerror}). The run itself is"
             " untouched; make the folder writable, with room, then accept again."
         ) from error
-    names = [DOCUMENT, PRINT, MACHINE, *([RERUN] if RERUN in texts else [])]
-    return [folder / name for name in names if (folder / name).is_file()]
 
 
 def lists(dossier: Dossier) -> dict[str, bytes]:

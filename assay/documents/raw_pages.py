@@ -2,7 +2,7 @@
 """Pages of raw output from archives: one a case, for what a report or document links to.
 
 They are copies for readers, with secrets withheld, and as private as the archives; checksums are
-those of the members, which `assay raw` prints whole.
+those of the members.
 """
 
 from __future__ import annotations

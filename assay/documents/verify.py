@@ -2,43 +2,185 @@
 """Verification of a run and its acceptance: checksums, signature, and the judgement made again.
 
 What could not be verified is reported as such, and never counts as good. Nothing is repaired. If
-the records were changed and the whole folder was written again, the seal on the signed paper shows
-it.
+the records were changed and the whole folder was written again, the signature shows it.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from assay.documents import acceptance_files as store
-from assay.documents.run_checks import Check, Reread, clipped, run_checks
 from records.criteria import Criteria
 from records.errors import AssayError
 from records.input_files import decoded, kind_at, read_whole
-from records.run.chain import SIGNATURE, digest, read_sums, signer
+from records.run.archive import RawFiles
+from records.run.chain import SEAL, SIGNATURE, chain_of, digest, read_sums, signer
+from records.run.interims import INTERIMS, asked_blocks, read_interims, read_plan
+from records.run.plan import Plan
+from records.run.provenance import read_provenance
+from records.run.record import Belonging, Record, has_torn_tail, raw_paths, read_records
+from reports.load.raw_state import file_fault
 from reports.render import html
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
 from reports.verdicts.acceptance.forms import as_of
 from reports.verdicts.acceptance.result import acceptance_result
 
-#: Digits of the seal on paper that are enough.
-LEAST_SEAL_DIGITS = 8
+#: At most so many faults of one kind are listed.
+MOST_LISTED = 20
 #: Keys of sentences, which another Assay may word otherwise.
 _SENTENCES = frozenset({"note", "statement", "proposals"})
 
 ReadCriteria = Callable[[str, str], Criteria]
+#: Gives how a record differs from its raw output, judged again; raises NotReadError.
+Reread = Callable[[RawFiles, Record], Iterable[str]]
+_Kind = Literal["raw", "value", "unread", "suite"]
+
+
+class NotReadError(Exception):
+    """A launch cannot be judged again here; the message says why, of one or of several."""
+
+
+class SuiteTestError(NotReadError):
+    """The launch is of a ReFrame suite's test, which only the suite can judge."""
+
+    def __init__(self) -> None:
+        super().__init__("it is a test of a ReFrame suite, which alone can read it")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A comparison of the verification and its faults; without faults nothing has changed.
+
+    `unproven`: a change could not have been found.
+    """
+
+    what: str
+    faults: tuple[str, ...] = ()
+    note: str = ""
+    unproven: bool = False
+
+    @property
+    def good(self) -> bool:
+        """Tell that nothing differs."""
+        return not self.faults
+
+
+def clipped(faults: Iterable[str]) -> tuple[str, ...]:
+    """The first MOST_LISTED faults, each once, then the number of the others."""
+    listed = [*dict.fromkeys(faults)]
+    more = len(listed) - MOST_LISTED
+    return (*listed[:MOST_LISTED], *([f"and {more} more"] if more > 0 else []))
+
+
+def run_checks(run_dir: Path, reread: Reread | None) -> list[Check]:
+    """The records along their chain, their raw output, and values read again. Raises AssayError for
+    a plan, a provenance or records that cannot be read or are not of the run."""
+    plan = read_plan(run_dir / "plan.json")
+    belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
+    path = run_dir / "records.jsonl"
+    launched, faults = set[tuple[str, int]](), dict[_Kind, list[str]]()
+    unread, unproven = Counter[str](), False
+    with RawFiles(run_dir) as files:
+        for record in read_records(path, belonging.fault) if kind_at(path) else ():
+            launched |= {(record.case_id, record.block)} if record.block else set()
+            for kind, text in _launch_faults(files, record, reread):
+                if kind in ("raw", "value"):
+                    faults.setdefault(kind, []).append(text)
+                else:
+                    unread[f"of {record.check}: {text}"] += 1
+                    unproven |= record.status == "ok"
+    checks = [
+        _records_check(run_dir, plan, len(launched)),
+        Check("raw output against the records", clipped(faults.get("raw", ()))),
+    ]
+    if reread is not None:
+        note = "; ".join(f"not read again: {count} launches {why}" for why, count in unread.items())
+        what, values = "values read again from raw output", clipped(faults.get("value", ()))
+        checks.append(Check(what, values, note, unproven))
+    return checks
+
+
+def unproven(
+    run_dir: Path, records: Iterable[Record], reread: Reread, *, suites: bool = False
+) -> Iterator[str]:
+    """The launches whose raw output is missing or changed, or does not give their record; `suites`
+    are believed where theirs is unchanged."""
+    with RawFiles(run_dir) as files:
+        for record in records:
+            for kind, text in _launch_faults(files, record, reread):
+                if kind in ("raw", "value"):
+                    yield text
+                elif record.status == "ok" and not (kind == "suite" and suites):
+                    remedy = "; criteria with `unproven: accept` take it" if kind == "suite" else ""
+                    yield f"{_launch(record)}: is not read again: {text}{remedy}"
+
+
+def _launch_faults(
+    files: RawFiles, record: Record, reread: Reread | None
+) -> Iterator[tuple[_Kind, str]]:
+    """Faults of a launch: raw files that are not what its record says; of those that are, how they
+    do not give its values, or why they cannot be read again."""
+    paths, whole = raw_paths(record.artifacts), True
+    if record.status == "ok" and not paths:
+        yield "raw", f"{_launch(record)}: the record names no raw output"
+    for kind in paths:
+        try:
+            fault = file_fault(files, record.artifacts, kind)
+            text = f"{_launch(record)}: {fault}" if fault else ""
+        except AssayError as error:  # damage, which has one message for all launches
+            text = str(error)
+        if text:
+            whole = False
+            yield "raw", text
+    if reread is None or not paths or not whole or not record.block:
+        return
+    try:
+        yield from (("value", f"{_launch(record)}: {fault}") for fault in reread(files, record))
+    except NotReadError as error:
+        yield "suite" if isinstance(error, SuiteTestError) else "unread", str(error)
+
+
+def _launch(record: Record) -> str:
+    return f"{record.case_id}, block {record.block}, attempt {record.attempt}"
+
+
+def _records_check(run_dir: Path, plan: Plan, launched: int) -> Check:
+    """The records along their chain: none changed, none missing."""
+    what, path = "records along their chain", run_dir / "records.jsonl"
+    try:
+        chain = chain_of(run_dir)
+        asked = asked_blocks(plan, read_interims(run_dir / INTERIMS, plan))
+    except AssayError as error:
+        return Check(what, (str(error),))
+    feasible = (case for case in plan.cases if case.skipped is None)
+    planned = sum(asked[case.environment, case.check] for case in feasible)
+    lacking = f"{planned - launched} of {planned} planned launches have no record (not finished)"
+    faults = [
+        f"plan.json: case {case.id} has not the id of its check, environment and parameters"
+        for case in plan.cases
+        if not case.has_its_id
+    ]
+    remedy = f"assay run --resume {run_dir}"
+    if kind_at(path) and has_torn_tail(path):
+        torn = f"{path}:{chain.records + 1}: the last line is torn; it does not count"
+        faults.append(f"{torn}. If a kill of the run did that, say: {remedy}")
+    if chain.seal is None:
+        faults.append(f"{SEAL} is missing: the run was not ended, or records are missing")
+    elif chain.seal.records < chain.records:
+        more = f"the last {chain.records - chain.seal.records} records are not sealed"
+        faults.append(f"{more}: the run was killed; end it with: {remedy}")
+    return Check(what, tuple(faults), lacking if launched < planned else "")
 
 
 def verify(
     run_dir: Path,
     read_criteria: ReadCriteria,
-    document: Path | None = None,
-    seal: str | None = None,
     reread: Reread | None = None,
     *,
     made_with: str = "",
@@ -47,21 +189,18 @@ def verify(
     """Verify all that the run directory holds: records and raw output always, the document if
     there is one.
 
-    `document` is a copy of the document from elsewhere; `seal` the beginning of the seal on paper;
-    `made_with` names this Assay; `signers` is a file of allowed signers.
-    Raises AssayError for a plan, a provenance or records that cannot be read or are not of the run.
+    `made_with` names this Assay; `signers` is a file of allowed signers. Raises AssayError for a
+    plan, a provenance or records that cannot be read or are not of the run.
     """
     folder, checks = run_dir / FOLDER, run_checks(run_dir, reread)
     kind = kind_at(folder)
     if kind is None or (kind == "a folder" and not any(folder.iterdir())):
-        faults = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
-        return [*checks, Check("document", faults, "there is no acceptance document yet")]
+        return [*checks, Check("document", note="there is no acceptance document yet")]
     if kind != "a folder" or kind_at(folder / store.MACHINE) is None:
         faults = (f"{store.MACHINE} is missing in {folder}, which is not empty",)
         return [*checks, Check("document", faults)]
     checks += [sums_check(folder), signature_check(folder, signers)]
-    checks += _judged_again(run_dir, folder, read_criteria, made_with)
-    return [*checks, *_paper(folder, document, seal and seal.strip().lower())]
+    return [*checks, *_judged_again(run_dir, folder, read_criteria, made_with)]
 
 
 def sums_check(folder: Path) -> Check:
@@ -73,11 +212,11 @@ def sums_check(folder: Path) -> Check:
         sums = read_sums(folder / store.SUMS)
     except AssayError as error:
         return Check(what, (str(error),))
-    there = {path.name for path in folder.iterdir()} - store.NOT_LISTED
-    needed = {*store.SEALED} - {store.PRINT}
     faults = [f"{name} is no file of a document" for name in sums if name not in store.SEALED]
     faults += changed_files(folder, {n: value for n, value in sums.items() if n in store.SEALED})
-    faults += [f"{name} is not listed" for name in sorted((there | needed) - {*sums})]
+    there = {path.name for path in folder.iterdir()} - store.NOT_LISTED
+    needed = there | ({*store.SEALED} - {store.PRINT})
+    faults += [f"{name} is not listed" for name in sorted(needed - {*sums})]
     return Check(what, clipped(faults))
 
 
@@ -178,18 +317,19 @@ def differences(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iter
 
 
 def _made_again(folder: Path, dossier: Dossier, other: str) -> Check:
-    """The lists and the page, made again from the records. The page bears the seal; of another
-    Assay (`other`) only its checksum proves it, and the campaign of a re-run is not compared."""
+    """The lists and the page, made again from the records. Of another Assay (`other`) the page is
+    proven by its checksum and the seal that it bears, and the campaign of a re-run by nothing."""
     what = f"{store.DOCUMENT} and the lists beside it, made again from the records"
-    wanted = store.lists(dossier)
-    page = html.page(acceptance_result(dossier)).encode("utf-8", "replace")
+    wanted, names = store.lists(dossier), [store.MANIFEST, store.RERUNS]
+    if not other:
+        names += [store.RERUN, store.DOCUMENT]
+        page = html.page(acceptance_result(dossier))
+        wanted[store.DOCUMENT] = page.encode("utf-8", "replace")
     faults = list[str]()
     try:
         if digest(folder / store.MACHINE).encode() not in read_whole(folder / store.DOCUMENT):
             faults.append(f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}")
-        elif not other and page != read_whole(folder / store.DOCUMENT):
-            faults.append(f"{store.DOCUMENT} does not say what the records say")
-        for name in (store.MANIFEST, store.RERUNS, *([] if other else [store.RERUN])):
+        for name in names:
             there = read_whole(folder / name) if kind_at(folder / name) else None
             if there != wanted.get(name):
                 faults.append(f"{name} is not what the records give")
@@ -197,21 +337,3 @@ def _made_again(folder: Path, dossier: Dossier, other: str) -> Check:
         faults.append(str(error))
     note = f"{other}: of {store.DOCUMENT} its checksum alone is compared" if other else ""
     return Check(what, tuple(faults), note)
-
-
-def _paper(folder: Path, document: Path | None, seal: str | None) -> Iterator[Check]:
-    """A document from elsewhere, and the beginning of a seal on paper, against the folder's."""
-    if document is not None:
-        kept = [folder / name for name in (store.PRINT, store.DOCUMENT, store.MACHINE)]
-        same = digest(document) in [digest(path) for path in kept if path.is_file()]
-        faults = () if same else (f"{document} is none of the run's documents",)
-        yield Check(f"the document {document.name}", faults)
-    if seal is None:
-        return
-    own = digest(folder / store.MACHINE)
-    if not re.fullmatch(rf"[0-9a-f]{{{LEAST_SEAL_DIGITS},64}}", seal):
-        fault = f"{seal!r} is no seal; it has {LEAST_SEAL_DIGITS} to 64 hexadecimal digits"
-        yield Check("seal", (fault,))
-    else:
-        other = (f"the seal of this document is {own}, not {seal}",)
-        yield Check("seal", () if own.startswith(seal) else other)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ready-made schedules of the nightly run: systemd timer, Slurm's scrontab, cron.
+"""Text of a schedule of the nightly run: systemd timer, Slurm's scrontab, cron.
 
-Each is shown as text before it is written, carries the prefix `assay`, and can be removed. They
-start with few variables and without the function `module`, which a login shell has; a job of
-scrontab needs account, partition and time besides.
+Schedules start with few variables and without the function `module`, which a login shell has; a job
+of scrontab needs account, partition and time besides.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -22,14 +19,11 @@ from assay.sites.description import SiteDescription
 from assay.sites.login import libraries_of_python
 from assay.sites.slurm import CALLERS_OPTIONS, callers_access, named_variables
 from assay.sites.values import expanded, unset_fault
-from records.errors import AssayError, InfrastructureError
-from records.files import write_whole
-from records.waiting import COMMAND_S, scaled
+from records.errors import AssayError
 
 Kind = Literal["systemd", "scrontab", "cron"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-_TABLES = {"scrontab": "scrontab", "cron": "crontab"}
 #: Options of sbatch that say on whose account and where a job runs.
 _OF_THE_JOB = re.compile(r"--(account|partition|qos|clusters)=(.+)|-([ApqM])\s*(.+)")
 _LONG = {"A": "account", "p": "partition", "q": "qos", "M": "clusters"}
@@ -39,6 +33,30 @@ _PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 _SLURMS = ("SLURM_CONF", *CALLERS_OPTIONS)
 #: Time of scrontab's job where the partition has no longest one.
 _DAY_S = 86400
+#: The service and the timer of systemd.
+_UNITS = """\
+# /etc/systemd/system/{name}.service
+[Unit]
+Description=Assay nightly run
+After=network-online.target
+
+[Service]
+Type=oneshot
+# A night that is not decided is no failure.
+SuccessExitStatus=3
+ExecStart=/bin/sh -c {command}
+
+# /etc/systemd/system/{name}.timer; then: systemctl enable --now {name}.timer
+[Unit]
+Description=Assay nightly run
+
+[Timer]
+OnCalendar=*-*-* {hour:02d}:{minute:02d}:00
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
 
 
 @dataclass(frozen=True)
@@ -53,12 +71,11 @@ class Schedule:
     minute: int
     command: tuple[str, ...]
     folder: Path
-    units: Path = Path("/etc/systemd/system")
     job_options: tuple[str, ...] = ()
     prologue: str = ""
 
-    def texts(self, kind: Kind) -> dict[str, str]:
-        """Texts that would be written: file or table → text.
+    def text(self, kind: Kind) -> str:
+        """The units, or the lines of the table.
 
         Raises AssayError for a folder or word that a line of these files cannot hold.
         """
@@ -68,20 +85,21 @@ class Schedule:
                     f"{text!r} has a character that no line of a crontab or unit can hold: a line"
                     " break or another that is not printable; rename the folder or change the word"
                 )
-        if kind != "systemd":
-            return {_TABLES[kind]: self._block(kind)}
-        service = (
-            "[Unit]\nDescription=Assay nightly run\nAfter=network-online.target\n\n[Service]\n"
-            "Type=oneshot\n# A night that is not decided is no failure.\nSuccessExitStatus=3\n"
-            f"ExecStart=/bin/sh -c {_systemd_quoted(self._shell())}\n"
-        )
-        timer = (
-            "[Unit]\nDescription=Assay nightly run\n\n[Timer]\n"
-            f"OnCalendar=*-*-* {self.hour:02d}:{self.minute:02d}:00\nPersistent=true\n\n"
-            "[Install]\nWantedBy=timers.target\n"
-        )
-        stem = self.units / self.name
-        return {f"{stem}.service": service, f"{stem}.timer": timer}
+        run, lines = self._shell(), list[str]()
+        if kind == "systemd":
+            when = {"hour": self.hour, "minute": self.minute}
+            return _UNITS.format(name=self.name, command=_systemd_quoted(run), **when)
+        if kind == "cron":
+            if re.search(r"\\[\\%]", run):
+                raise AssayError(
+                    f"{run!r} has a backslash before another or before %, which each cron reads in"
+                    " its own way; rename the folder, or use --with systemd"
+                )
+            run = run.replace("%", r"\%")
+        else:
+            options = (f"--job-name={self.name}", "--open-mode=append", *self.job_options)
+            lines = [f"#SCRON {option}" for option in options]
+        return "\n".join([*lines, f"{self.minute} {self.hour} * * * {run}", ""])
 
     def _shell(self) -> str:
         """The command in its folder, as text of a shell; in a shell of its own where something
@@ -91,87 +109,31 @@ class Schedule:
             words = ("bash", "-c", f"{self.prologue}; exec {shlex.join(self.command)}")
         return f"cd {shlex.quote(str(self.folder))} && {shlex.join(words)}"
 
-    def _block(self, kind: Kind) -> str:
-        run = self._shell()
-        lines = [f"#SCRON --job-name={self.name}", "#SCRON --open-mode=append"]
-        lines += [f"#SCRON {option}" for option in self.job_options]
-        if kind == "cron":
-            lines = []
-            if re.search(r"\\[\\%]", run):
-                raise AssayError(
-                    f"{run!r} has a backslash before another or before %, which each cron reads in"
-                    " its own way; rename the folder, or use --with systemd"
-                )
-            run = run.replace("%", r"\%")
-        lines.append(f"{self.minute} {self.hour} * * * {run}")
-        return "\n".join([f"# begin {self.name}", *lines, f"# end {self.name}", ""])
-
-    def install(self, kind: Kind) -> None:
-        """Write it in place of an earlier one of this name."""
-        texts = self.texts(kind)
-        if kind == "systemd":
-            for path, text in texts.items():
-                try:
-                    write_whole(Path(path), text.encode())
-                except OSError as error:
-                    raise InfrastructureError(
-                        f"{path}: could not be written ({error.strerror}); run as root, or use"
-                        " --with cron"
-                    ) from error
-            _systemctl("daemon-reload")
-            _systemctl("enable", "--now", f"{self.name}.timer")
-            return
-        kept = without_block(_table(_TABLES[kind]), self.name)
-        _write_table(_TABLES[kind], kept + texts[_TABLES[kind]])
-
-    def remove(self, kind: Kind) -> bool:
-        """Remove it; False when there was none."""
-        if kind == "systemd":
-            there = [unit for unit in map(Path, self.texts(kind)) if unit.exists()]
-            if there:
-                _systemctl("disable", "--now", f"{self.name}.timer")
-                for unit in there:
-                    unit.unlink()
-                _systemctl("daemon-reload")
-            return bool(there)
-        table = _table(_TABLES[kind])
-        kept = without_block(table, self.name)
-        if kept != table:
-            _write_table(_TABLES[kind], kept)
-        return kept != table
-
 
 def surroundings_of(site: SiteDescription) -> tuple[tuple[str, ...], str]:
     """Options of scrontab's own job, and shell text that comes before the command, from the site's
     description and the shell of the caller."""
     options = {}
     for word in [*callers_access(), *site.access]:
-        if found := _OF_THE_JOB.fullmatch(word):
-            options[found[1] or _LONG[found[3]]] = found[2] or found[4]
+        if match := _OF_THE_JOB.fullmatch(word):
+            options[match[1] or _LONG[match[3]]] = match[2] or match[4]
     seconds = site.longest_job_s or _DAY_S
     options |= {"nodes": "1", "ntasks": "1", "time": str(seconds // 60)}
-    variables = [f"export {name}={shlex.quote(value)}" for name, value in _variables(site)]
-    job_options = tuple(f"--{name}={value}" for name, value in options.items())
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in _variables(site)]
     # What defines `module`, for the interpreter itself may come from one.
     init = site.module_init
     if site.modules_system != "nomod" and init and not unset_fault(init):
-        variables.append(f". {shlex.quote(expanded(init))}")
-    return job_options, "; ".join(variables)
+        lines.append(f". {shlex.quote(expanded(init))}")
+    return tuple(f"--{name}={value}" for name, value in options.items()), "; ".join(lines)
 
 
 def _variables(site: SiteDescription) -> list[tuple[str, str]]:
     """Variables of this shell that the description names, and the way to Slurm's commands."""
     slurms = {name: os.environ[name] for name in _SLURMS if name in os.environ}
-    found = sorted({**named_variables(site), **slurms, **libraries_of_python()}.items())
+    variables = sorted({**named_variables(site), **slurms, **libraries_of_python()}.items())
     sbatch = shutil.which("sbatch")
     folder = str(Path(sbatch).parent) if sbatch else _PATH[0]
-    return found if folder in _PATH else [*found, ("PATH", ":".join([folder, *_PATH]))]
-
-
-def without_block(table: str, name: str) -> str:
-    """A crontab without the lines from "# begin NAME" to "# end NAME"; the rest as it was."""
-    mark = re.escape(name)
-    return re.sub(rf"^# begin {mark}\n.*?^# end {mark}\n", "", table, flags=re.M | re.S)
+    return variables if folder in _PATH else [*variables, ("PATH", ":".join([folder, *_PATH]))]
 
 
 def parse_time(text: str) -> tuple[int, int]:
@@ -186,36 +148,3 @@ def _systemd_quoted(word: str) -> str:
     for plain, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
         word = word.replace(plain, written)
     return f'"{word}"'
-
-
-def _run(argv: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            argv, input=text, capture_output=True, text=True, timeout=scaled(COMMAND_S), check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InfrastructureError(f"{argv[0]} cannot be run here: {error}") from error
-
-
-def _systemctl(*words: str) -> None:
-    answer = _run(["systemctl", *words])
-    if answer.returncode:
-        raise InfrastructureError(
-            f"systemctl {' '.join(words)} failed: {answer.stderr.strip()}. The units are written;"
-            " enable the timer where systemd runs, or take them away with --remove"
-        )
-
-
-def _table(program: str) -> str:
-    answer = _run([program, "-l"])
-    if answer.returncode and "no " not in answer.stderr.lower():
-        raise InfrastructureError(f"{program} -l failed: {answer.stderr.strip()}")
-    return answer.stdout if not answer.returncode else ""
-
-
-def _write_table(program: str, text: str) -> None:
-    answer = _run([program, "-"], text)
-    if answer.returncode:
-        raise InfrastructureError(
-            f"{program} did not take the entry: {answer.stderr.strip()}; nothing was changed"
-        )

@@ -15,10 +15,9 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from assay.folding import folded
 from assay.plan import Clock
 from assay.run.launches import Launch
-from assay.terminal import own_stderr
+from assay.terminal import folded, own_stderr
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.metric import Register
 from records.run.queue_state import CurrentJob, QueueState, write_current

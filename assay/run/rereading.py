@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from assay.documents.run_checks import NotReadError, SuiteTestError
+from assay.documents.verify import NotReadError, SuiteTestError
 from checks.common.base import Setting, leaf_of
 from checks.common.definition import CheckDefinition
 from checks.common.json_lines import TOKEN, Printed, session_lines

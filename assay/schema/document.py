@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -36,8 +35,6 @@ _WORDS = {
 #: Unicode categories that a terminal executes or hides: control, format, surrogate.
 _HIDDEN = {"Cc", "Cf", "Cs"}
 _YAML = "tag:yaml.org,2002:"
-#: The value of what was refused: its place exists, but it is not validated again.
-_REFUSED = object()
 
 
 def clipped(text: str, width: int = 60) -> str:
@@ -60,10 +57,22 @@ def read_text(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise AssayError(
-            f"{path}:{line}: is not UTF-8 text (byte 0x{content[error.start]:02x} at offset"
-            f" {error.start}); save it as UTF-8"
-        ) from None
+        byte = f"byte 0x{content[error.start]:02x} at offset {error.start}"
+        raise AssayError(f"{path}:{line}: is not UTF-8 text ({byte}); save it as UTF-8") from None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Fault of the value at a location."""
+
+    location: Location
+    message: str
+
+    def __str__(self) -> str:
+        # As people write a place: cases[0].fixed.nb
+        parts = (f"[{p}]" if isinstance(p, int) else f".{clipped(p)}" for p in self.location)
+        where = "".join(parts).removeprefix(".")
+        return f"{where}{': ' * bool(where)}{self.message}"
 
 
 class Document(dict[str, Any]):
@@ -82,15 +91,6 @@ class Document(dict[str, Any]):
     def line_of(self, location: Location) -> int:
         """The line of a location, from 1."""
         return self.lines[self.nearest(location)]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Fault at a location; `line` is that of a key, or of a value that is read elsewhere."""
-
-    location: Location
-    message: str
-    line: int | None = None
 
 
 class _Loader(yaml.SafeLoader):
@@ -120,13 +120,9 @@ class _Loader(yaml.SafeLoader):
         raise AssayError(f"{self.name}:{event.start_mark.line + 1}: {message}")
 
 
-def parse(file: str, text: str, needs: str) -> tuple[object, list[Problem]]:
+def parse(file: str, text: str, needs: str) -> object:
     """The value of a text, a mapping as a Document; `file` is its name for messages, `needs` states
-    what an empty file lacks.
-
-    Faults that leave the rest readable (a key twice, an unquoted `no`) come with it. Raises
-    AssayError for a text that is not YAML of the accepted kind.
-    """
+    what an empty file lacks. Raises AssayError for a text that is not YAML of the accepted kind."""
     try:
         loader = _Loader(text)
         loader.name = file
@@ -140,9 +136,9 @@ def parse(file: str, text: str, needs: str) -> tuple[object, list[Problem]]:
         ) from None
     if node is None:
         raise AssayError(f"{file}: is empty; {needs}")
-    reader = _Reader()
-    value = reader.value(node, ())
-    return (Document(value, reader.lines) if isinstance(value, dict) else value), reader.problems
+    lines = dict[Location, int]()
+    value = _Values(file, lines).of(node, ())
+    return Document(value, lines) if isinstance(value, dict) else value
 
 
 def _syntax_message(file: str, text: str, error: yaml.YAMLError) -> str:
@@ -158,67 +154,55 @@ def _syntax_message(file: str, text: str, error: yaml.YAMLError) -> str:
     return f"{file}:{line}: is not valid YAML: {problem}"
 
 
-class _Reader:
-    """Turns nodes into values; gathers their lines and faults."""
+class _Values:
+    """Values of nodes; `lines` takes theirs. Raises AssayError for the first that is refused."""
 
-    def __init__(self) -> None:
-        self.lines: dict[Location, int] = {}
-        self.problems: list[Problem] = []
+    def __init__(self, file: str, lines: dict[Location, int]) -> None:
+        self._file, self._lines = file, lines
 
-    def value(self, node: yaml.Node, location: Location) -> object:
+    def of(self, node: yaml.Node, location: Location) -> object:
         """The value of a node."""
-        self.lines.setdefault(location, node.start_mark.line + 1)
-        if isinstance(node, yaml.MappingNode):
-            return {
-                key: self.value(inner, (*location, key))
-                for key, inner in self._entries(node, location)
-            }
+        self._lines.setdefault(location, node.start_mark.line + 1)
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(inner, (*location, i)) for i, inner in enumerate(node.value)]
-        return self._scalar(cast(yaml.ScalarNode, node), location)
-
-    def _entries(
-        self, node: yaml.MappingNode, location: Location
-    ) -> Iterator[tuple[str, yaml.Node]]:
-        """The keys, whose lines are kept; a key that is refused or comes again is left out."""
-        for key_node, value in node.value:
-            line = key_node.start_mark.line + 1
-            if (key := self._key(key_node, location, line)) is None:
-                continue
-            inside = (*location, key)
-            if first := self.lines.get(inside):
+            return [self.of(inner, (*location, i)) for i, inner in enumerate(node.value)]
+        if not isinstance(node, yaml.MappingNode):
+            return self._scalar(cast(yaml.ScalarNode, node), location)
+        value = dict[str, object]()
+        for key_node, inner in node.value:
+            key = self._key(key_node, location)
+            inside, line = (*location, key), key_node.start_mark.line + 1
+            if key in value:
+                first = self._lines[inside]
                 text = f"the key {clipped(key)} is already given in line {first}; keep one"
-                self.problems.append(Problem(inside, text, line))
-            else:
-                self.lines[inside] = line
-                yield key, value
+                self._refuse(key_node, inside, text)
+            self._lines[inside] = line
+            value[key] = self.of(inner, inside)
+        return value
 
-    def _key(self, node: yaml.Node, location: Location, line: int) -> str | None:
-        """A key's text, or None when it was refused."""
+    def _key(self, node: yaml.Node, location: Location) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            fault = "a key is a mapping or a list; allowed are words"
-        elif node.value == "<<" and node.style is None:
-            fault = "the merge key << is not allowed; write the keys out"
-        else:
-            key = self._scalar(node, location, line)
-            if isinstance(key, str) or key is _REFUSED:
-                return key if isinstance(key, str) else None
-            fault = f"the key {clipped(node.value or 'null')} is not a word; put it in quotes"
-        self.problems.append(Problem(location, fault, line))
-        return None
+            self._refuse(node, location, "a key is a mapping or a list; allowed are words")
+        if node.value == "<<" and node.style is None:
+            self._refuse(node, location, "the merge key << is not allowed; write the keys out")
+        key = self._scalar(node, location)
+        if not isinstance(key, str):
+            shown = clipped(node.value or "null")
+            self._refuse(node, location, f"the key {shown} is not a word; put it in quotes")
+        return key
 
-    def _scalar(self, node: yaml.ScalarNode, location: Location, line: int | None = None) -> object:
+    def _scalar(self, node: yaml.ScalarNode, location: Location) -> object:
         try:
             value = _plain(node) if node.style is None else node.value
-            for character in value if isinstance(value, str) else "":
-                if unicodedata.category(character) in _HIDDEN and character not in "\n\t":
-                    raise ValueError(
-                        f"holds the hidden character U+{ord(character):04X}; remove it"
-                    )
         except ValueError as error:
-            self.problems.append(Problem(location, str(error), line))
-            return _REFUSED
+            self._refuse(node, location, str(error))
+        for character in value if isinstance(value, str) else "":
+            if unicodedata.category(character) in _HIDDEN and character not in "\n\t":
+                text = f"holds the hidden character U+{ord(character):04X}; remove it"
+                self._refuse(node, location, text)
         return value
+
+    def _refuse(self, node: yaml.Node, location: Location, text: str) -> NoReturn:
+        raise AssayError(f"{self._file}:{node.start_mark.line + 1}: {Problem(location, text)}")
 
 
 def _plain(node: yaml.ScalarNode) -> object:
@@ -237,17 +221,12 @@ def _plain(node: yaml.ScalarNode) -> object:
         )
     if node.tag not in {_YAML + "int", _YAML + "float"} and not _NUMBER.fullmatch(text):
         return text
-    if _INTEGER.fullmatch(text):
-        if len(text) > MAX_INTEGER_DIGITS:
-            raise ValueError(
-                f"found {clipped(text)}, an integer of {len(text)} digits; that is too many"
-            )
+    if _INTEGER.fullmatch(text) and len(text) <= MAX_INTEGER_DIGITS:
         return int(text)
-    if not _NUMBER.fullmatch(text) or _LEADING_ZERO.fullmatch(text):
-        raise ValueError(
-            f"found {clipped(text)}; allowed are finite decimal numbers such as 4800, 0.5 or 1e9,"
-            " and quotes around a word"
-        )
-    if not math.isfinite(float(text)):
-        raise ValueError(f"found {clipped(text)}, too large a number")
-    return float(text)
+    real = not _INTEGER.fullmatch(text) and not _LEADING_ZERO.fullmatch(text)
+    if real and _NUMBER.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    raise ValueError(
+        f"found {clipped(text)}; allowed are finite decimal numbers such as 4800, 0.5 or 1e9 of up"
+        f" to {MAX_INTEGER_DIGITS} digits, and quotes around a word"
+    )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from assay import ROOT
@@ -23,71 +22,47 @@ def campaign_schema() -> JsonSchema:
     """
     schema = Campaign.model_json_schema(by_alias=True)
     definitions: JsonSchema = schema["$defs"]
-    _define_checks(definitions)
-    entry = definitions["CaseEntry"]
+    entry, command = definitions["CaseEntry"], definitions["CommandEntry"]["properties"]
     entry["properties"]["check"]["enum"] = sorted(CHECKS)
-    entry["allOf"] = [
-        {
-            "if": {"properties": {"check": {"const": check}}, "required": ["check"]},
-            "then": {
-                "properties": {
-                    "fixed": {"$ref": f"#/$defs/{check}"},
-                    "matrix": {"$ref": f"#/$defs/{check}.matrix"},
-                }
-            },
-        }
-        for check in sorted(CHECKS)
-    ]
-    command = definitions["CommandEntry"]["properties"]
+    entry["allOf"] = []
+    for check in sorted(CHECKS):
+        _define(check, definitions)
+        keys = {"fixed": f"#/$defs/{check}", "matrix": f"#/$defs/{check}.matrix"}
+        then = {"properties": {key: {"$ref": place} for key, place in keys.items()}}
+        named = {"properties": {"check": {"const": check}}, "required": ["check"]}
+        entry["allOf"].append({"if": named, "then": then})
     for brought in (command, definitions["ReframeEntry"]["properties"]):
         for name in brought.keys() & entry["properties"].keys():
             brought[name] = {"$ref": f"#/$defs/CaseEntry/properties/{name}"}
     names = [{"enum": sorted(CHECKS)}, command["name"]]
     schema["properties"]["weights"]["propertyNames"] = {"anyOf": names}
     draft = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": draft, **_without_titles(schema), "title": "Assay campaign"}
+    return {"$schema": draft, **schema, "title": "Assay campaign"}
 
 
-def _define_checks(definitions: JsonSchema) -> None:
-    """Add parameters and axes of each check; what checks share refers to the first that has it."""
-    sizing = SizingKeys.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
-    definitions |= sizing["$defs"]
-    definitions["axis"] = {"type": "array", "minItems": 1}
-    known = dict[tuple[str, str], str]()
-    for check in sorted(CHECKS):
-        parameters, axes = JsonSchema(), JsonSchema()
-        for name, node in _parameters(check, sizing["properties"], definitions).items():
-            first = known.setdefault((name, json.dumps(node)), check)
-            place = f"#/$defs/{first}"
-            parameters[name] = {"$ref": f"{place}/properties/{name}"}
-            axes[name] = {"$ref": f"{place}.matrix/properties/{name}"}
-            if first == check:
-                about = {key: node[key] for key in ("description", "unit")}
-                axes[name] = {"$ref": "#/$defs/axis", "items": parameters[name], **about}
-                parameters[name] = node
-        together = {"$ref": "#/$defs/axis", "items": {"$ref": f"#/$defs/{check}"}}
-        definitions[check] = _mapping(parameters, False) | {"type": "object"}
-        definitions[f"{check}.matrix"] = _mapping(axes, together)
-
-
-def _mapping(properties: JsonSchema, others: object) -> JsonSchema:
-    return {"properties": properties, "additionalProperties": others}
-
-
-def _parameters(check: str, sizing: JsonSchema, definitions: JsonSchema) -> JsonSchema:
-    """Parameters that an entry of a check may set; adds to the definitions what they refer to."""
-    model = CHECKS[check].parameters.model_json_schema(
-        by_alias=True, ref_template="#/$defs/{model}"
-    )
-    definitions |= model.pop("$defs", {})
+def _define(check: str, definitions: JsonSchema) -> None:
+    """Add the parameters of a check, its axes, and what they refer to."""
+    sizing = SizingKeys.model_json_schema(by_alias=True)
+    model = CHECKS[check].parameters.model_json_schema(by_alias=True)
+    definitions |= sizing["$defs"] | model.get("$defs", {})
+    keys: JsonSchema = sizing["properties"]
     parameters: JsonSchema = model["properties"]
-    parameters |= {name: sizing[name] for name in sorted(CHECKS[check].sizing)}
+    parameters |= {name: keys[name] for name in sorted(CHECKS[check].sizing)}
     # A campaign may leave these to the site.
-    words = [{"enum": ["fill", "half", LINK]}, sizing["ranks_per_node"]["anyOf"][0]]
+    words = [{"enum": ["fill", "half", LINK]}, keys["ranks_per_node"]["anyOf"][0]]
     for name, further in (("ranks_per_node", words), ("turns", [{"const": "auto"}])):
         if name in parameters:
             parameters[name] = alternatives(parameters[name], further)
-    return parameters
+    place, axes = f"#/$defs/{check}", JsonSchema()
+    for name, node in parameters.items():
+        about = {key: node[key] for key in ("description", "unit")}
+        axes[name] = _axis(f"{place}/properties/{name}") | about
+    definitions[check] = {"type": "object", "properties": parameters, "additionalProperties": False}
+    definitions[f"{check}.matrix"] = {"properties": axes, "additionalProperties": _axis(place)}
+
+
+def _axis(place: str) -> JsonSchema:
+    return {"type": "array", "minItems": 1, "items": {"$ref": place}}
 
 
 def alternatives(node: JsonSchema, further: list[JsonSchema]) -> JsonSchema:
@@ -97,14 +72,3 @@ def alternatives(node: JsonSchema, further: list[JsonSchema]) -> JsonSchema:
     }
     own = node.get("anyOf") or [{k: v for k, v in node.items() if k not in about and k != "title"}]
     return {"anyOf": [*own, *(one for one in further if one not in own)], **about}
-
-
-def _without_titles(node: Any) -> Any:
-    """A schema without the titles, which only repeat the keys."""
-    if isinstance(node, list):
-        return [_without_titles(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        k: _without_titles(v) for k, v in node.items() if not (k == "title" and isinstance(v, str))
-    }

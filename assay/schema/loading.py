@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from assay import ROOT, known_files
-from assay.schema.combinations import refuse_too_many_cases
 from assay.schema.document import clipped, read_text
 from assay.schema.model import Campaign, Origin
 from assay.schema.problems import checked, did_you_mean, listed
-from assay.schema.rules import campaign_problems
+from assay.schema.rules import campaign_problems, refuse_too_many_cases
 from checks.common.registry import CHECKS, Checks, checks_with
 from records.errors import AssayError
 from records.input_files import read_whole

@@ -25,28 +25,17 @@ def checked(
 ) -> Document:
     """The value of a text, a mapping without problems.
 
-    Raises AssayError with all problems, those of the YAML and those of its value; `needs` says
-    what the file must hold.
+    Raises AssayError for the first fault of the YAML, else with all problems of its value; `needs`
+    says what the file must hold.
     """
-    value, problems = parse(file, text, needs)
+    value = parse(file, text, needs)
     if not isinstance(value, Document):
         raise AssayError(f"{file}:1: found {found(value)}; {needs}")
-    unreadable = [problem.location for problem in problems if problem.line is None]
-    further = (
-        problem
-        for problem in problems_of(value)
-        if not any(problem.location[: len(place)] == place for place in unreadable)
-    )
-    problems += islice(further, MAX_SHOWN_PROBLEMS + 1)
+    problems = [*islice(problems_of(value), MAX_SHOWN_PROBLEMS + 1)]
     if not problems:
         return value
-    placed = [(p.line or value.line_of(p.location), p) for p in problems]
-    texts = []
-    for line, problem in sorted(placed, key=lambda pair: pair[0]):
-        # As people write a place: cases[0].fixed.nb
-        parts = (f"[{p}]" if isinstance(p, int) else f".{clipped(p)}" for p in problem.location)
-        where = "".join(parts).removeprefix(".")
-        texts.append(f"{file}:{line}: {where}{': ' * bool(where)}{problem.message}")
+    problems.sort(key=lambda problem: value.line_of(problem.location))
+    texts = [f"{file}:{value.line_of(problem.location)}: {problem}" for problem in problems]
     if len(texts) > MAX_SHOWN_PROBLEMS:
         texts[MAX_SHOWN_PROBLEMS:] = [f"{file}: … and more, not shown; correct these first"]
     raise AssayError("\n".join(texts))

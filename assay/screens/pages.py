@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.terminal import say
 from records.errors import ExitStatus, InfrastructureError
 from records.files import write_whole
-from records.forms import as_text
+from records.forms import Form, as_text
 from reports.render import html, markdown
-from reports.render.files import write_file, write_folder
+from reports.render.files import write_folder
 from reports.render.terminal import show, text
 from reports.result import Result
 
@@ -39,21 +38,6 @@ def show_pages(
     print_result(result, [f"page: {folder / 'index.html'}"], as_json=as_json)
 
 
-def show_as_asked(result: Result[Any], arguments: argparse.Namespace) -> None:
-    """Print a result, by --json its machine form; write what --html and --markdown name."""
-    print_result(result, as_json=arguments.json)
-    for path, render in ((arguments.html, html.page), (arguments.markdown, markdown.text)):
-        if path:
-            write_file(render(result), path)
-            print(path, file=sys.stderr)
-
-
-def tell_pictures(written: Iterable[Path], *, as_json: bool) -> None:
-    """Print the files; standard output of a machine form holds nothing else."""
-    for path in written:
-        print(path, file=sys.stderr if as_json else sys.stdout)
-
-
 def print_result(result: Result[Any], files: Sequence[str] = (), *, as_json: bool) -> None:
     """Print what a result says first, with the `files` of it; or its machine form."""
     if as_json:
@@ -62,6 +46,15 @@ def print_result(result: Result[Any], files: Sequence[str] = (), *, as_json: boo
         from assay.screens.screen import Screen  # slow: rich
 
         show(result, Screen(), [*files])
+
+
+def print_form(form: Form, *lines: str, as_json: bool) -> int:
+    """Print the machine form, or the lines; PASS."""
+    if as_json:
+        print(as_text(form), end="")
+    for line in () if as_json else filter(None, lines):
+        say(line)
+    return ExitStatus.PASS
 
 
 def print_or_write(text: str, output: Path | None) -> int:

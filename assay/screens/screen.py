@@ -17,8 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.folding import breaks, cells, width_of
-from assay.terminal import own_stdout
+from assay.terminal import breaks, cells, own_stdout, width_of
 from records.text.plain_text import one_line
 from reports.render.terminal import Lines, Style, Styled
 from reports.show.tables import Column

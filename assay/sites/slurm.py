@@ -25,8 +25,6 @@ CALLERS_OPTIONS = {
     "SBATCH_QOS": "--qos",
     "SBATCH_RESERVATION": "--reservation",
 }
-#: The variable that holds addresses of notifications, separated by blanks; they hold passwords.
-ADDRESSES = "ASSAY_NOTIFY"
 
 
 def callers_access() -> list[str]:

@@ -10,8 +10,8 @@ import pytest
 
 from assay import criteria_files
 from assay.cli import main
-from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
+from assay.schema.criteria import load_criteria
 from assay.schema.loading import campaign_names
 
 STORED = Path(__file__).with_name("stored_runs")

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from assay.cli import main
-from assay.documents.run_checks import SuiteTestError, unproven
+from assay.documents.verify import SuiteTestError, unproven
 from assay.run import rereading
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import STORED, WITH_RUN, stored_run
@@ -157,9 +157,9 @@ RUNS = [
     (members(flags=["too-short"]), "values", f"{ITS}its flags are too-short, by the raw output no"),
     (members(flags=["raw-cut-to-64-MiB"]), "values", f"{ITS}it is said to be cut, and none of its"),
     (members(nodes=["n3", "n4"]), "values", f"{ITS}it is recorded as ok, its raw output is wrong"),
-    (copied("hpl-b2ad446d", 1), "raw values", f"{ITS}its job script is that of hpl_b2ad446d, blo"),
-    (copied("hpl-b2ad446d", 1), "raw values", f"{ITS}its raw output is that of hpl-b2ad446d, blo"),
-    (copied("hpl-8853791c", 2), "raw values", "wrong: the library calls itself 'MPICH"),
+    (copied("hpl-b2ad446d", 1), "values", f"{ITS}its job script is that of hpl_b2ad446d, blo"),
+    (copied("hpl-b2ad446d", 1), "values", f"{ITS}its raw output is that of hpl-b2ad446d, blo"),
+    (copied("hpl-8853791c", 2), "values", "wrong: the library calls itself 'MPICH"),
     (better_turned, "values", "flop/s, lower is better in the record"),
     (environments_turned, "records", "case hpl-8853791c has not the id of its check, environment"),
     (members(site="elsewhere"), "", "`site` is 'elsewhere', but plan.json has 'virtual'"),

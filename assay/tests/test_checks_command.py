@@ -33,17 +33,10 @@ def test_every_check_is_listed_with_its_needs(capsys):
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_check_is_explained_with_parameters_metrics_and_an_example_that_is_a_case(capsys, name):
-    check = CHECKS[name]
-    machine = published("check", told(capsys, name, "--json"))
-    assert [one["name"] for one in machine["parameters"]] == list(check.parameters.model_fields)
-    assert all(one["meaning"] and one["unit"] and one["allowed"] for one in machine["parameters"])
-    assert [one["name"] for one in machine["metrics"]] == list(check.metrics_by_name)
-    assert machine["purpose"]
-    assert all(machine["layout"].values())
-    page = told(capsys, name)
-    for one in (*machine["parameters"], *machine["metrics"]):
-        assert f"\n  {one['name']}" in page
-    example = yaml.safe_load(machine["example"])
+    check, page = CHECKS[name], told(capsys, name)
+    for one in (*check.parameters.model_fields, *check.metrics_by_name):
+        assert f"\n  {one}" in page
+    example = yaml.safe_load(page.partition("example, in a campaign file\n")[2])
     head = {"schema": 1, "name": "x", "question": "?", "environments": ["mpich"]}
     campaign = campaign_from_text("x.yaml", yaml.safe_dump({**head, **example}))
     assert [entry.check for entry in campaign.cases] == [name]

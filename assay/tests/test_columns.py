@@ -15,11 +15,10 @@ import pytest
 from rich.cells import cell_len
 
 from assay.cli import main
-from assay.cli.commands import COMMANDS
-from assay.cli.parser import make_parser
+from assay.cli.parser import COMMANDS, make_parser
 from assay.documents import acceptance_files as store
 from assay.documents import report
-from assay.folding import WIDTH, folded
+from assay.terminal import WIDTH, folded
 from assay.tests.campaign_texts import CRITERIA
 from assay.tests.test_screens import Terminal
 from reports.tests import acceptance_runs, synthetic
@@ -83,15 +82,14 @@ SHOWN = [
     *(f"accept results/quick/a{criteria}" for criteria in ("", " --criteria none")),
     *("accept results/acceptance/c --criteria mine.yaml", "verify results/acceptance/c"),
     *("nightly show", "nightly show --changes", "nightly check", "nightly check --campaign none"),
-    *("nightly add results/quick/b", "nightly silent", "nightly silent --after soon"),
+    *("nightly add results/quick/b",),
     "nightly accept-change 99 --author me --reason because",
     *(f"predict results/quick/{words}" for words in ("a", "a --nodes none", "none")),
-    *(f"raw {words} --run results/quick/a" for words in ("startup 1 lam", "none 1", "startup 1")),
     *(f"checks {name}" for name in ("", "hpl", "pt2pt", "osu", "su3_rmd", "pvm_echo", "hpll")),
     "export results/quick/none",
     *(f"run --resume results/quick/{words}" for words in ("none", "a --blocks 3")),
     "build --site virtual --environments none",
-    "nightly install --with cron --at 25:99",
+    "nightly schedule --with cron --at 25:99",
 ]
 
 

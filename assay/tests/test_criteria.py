@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from assay import criteria_files
-from assay.criteria.loading import SCHEMA_FILE, criteria_from_text, criteria_schema, load_criteria
+from assay.schema.criteria import SCHEMA_FILE, criteria_from_text, criteria_schema, load_criteria
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 
@@ -116,6 +116,6 @@ def test_an_unknown_name_tells_what_there_is():
         load_criteria("standards")
 
 
-@pytest.mark.parametrize("module", ["assay.criteria.loading", "assay.schema.rules"])
+@pytest.mark.parametrize("module", ["assay.schema.criteria", "assay.schema.rules"])
 def test_campaigns_and_criteria_are_read_whichever_comes_first(module):
     subprocess.run([sys.executable, "-c", f"import {module}"], check=True)

@@ -149,9 +149,8 @@ def test_a_night_without_a_time_is_one_message(history: Path, capsys: Capsys) ->
     with Store(history) as store:
         store.database.execute("UPDATE night SET started_at=run_id")
     capsys.readouterr()
-    for words in ("export", "nightly silent --history"):
-        assert main([*words.split(), str(history)]) == 2
-        assert "T020000Z-0005' as the time of" in capsys.readouterr().err.replace("0001'", "0005'")
+    assert main(["export", str(history)]) == 2
+    assert "T020000Z-0005' as the time of" in capsys.readouterr().err
 
 
 def test_a_file_is_written_whole(folder: Path, tmp_path: Path) -> None:

@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
-from argparse import ArgumentTypeError
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,11 +15,8 @@ from unittest.mock import Mock
 import pytest
 
 from assay.cli import main
-from assay.cli.arguments import span_s
 from assay.nightly import judging
-from assay.nightly.notifying import Notice, Notifier, targets_of
-from assay.nightly.silence import heard, sentence_of
-from assay.sites.slurm import ADDRESSES
+from assay.nightly.notifying import Notice, Notifier, addresses_of
 from records.errors import AssayError, InfrastructureError
 from records.history.model import Missed
 from records.history.store import Store
@@ -65,7 +59,6 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(ADDRESSES, raising=False)
     return tmp_path
 
 
@@ -102,7 +95,7 @@ def test_a_regression_reaches_a_webhook_and_a_broken_one_changes_no_status(
 ) -> None:
     for number in range(1, 13):
         add(number)
-    addressed(f"# whom\n{webhook.address}\nrecovery json://127.0.0.1:9/other")
+    addressed(f"# whom\n{webhook.address}\n")
     assert main(["nightly", "check", "--notify"]) == 0
     add(13, slower=1.2)
     add(13, slower=1.2, suffix="b")
@@ -185,89 +178,28 @@ def test_a_secret_in_the_reason_of_a_missed_night_is_withheld_everywhere(
         store.add_missed(Missed("virtual", "quick", "2026-01-01T02:00:00Z", "HUB_TOKEN=geheim"))
     assert missed.reason == "sbatch: HUB_TOKEN=(withheld: looks like a secret) was not taken"
     capsys.readouterr()
-    for words in ("silent --after 1m --notify", "silent --json", "show", "show --json"):
+    for words in ("show", "show --json"):
         main(["nightly", *words.split()])
     said = " ".join((capsys.readouterr().out + json.dumps(webhook.posted)).split())
-    assert said.count("HUB_TOKEN=(withheld: looks like a secret)") == 9
+    assert said.count("HUB_TOKEN=(withheld: looks like a secret)") == 5
     assert "geheim" not in said
     assert "secret) looks" not in said
 
 
-def test_a_campaign_that_never_had_a_night_is_silent(webhook: Webhook, capsys: Capture) -> None:
-    add(1)
-    with Store(HISTORY) as store:
-        for hour in (2, 3):
-            at = f"2026-01-02T{hour:02d}:00:00Z"
-            store.add_missed(Missed("new", "quick", at, "no nodes"))
-        now = datetime(2026, 1, 2, 5, tzinfo=UTC)
-        (early,) = heard(store, "new", None, timedelta(hours=4), now)
-    assert (early.silent, early.newest, early.age_s) == (False, "", 3 * 3600)
-    capsys.readouterr()
-    assert main(["nightly", "silent", "--site", "new", "--notify"]) == 1
-    assert "quick on new: no night yet, for" in capsys.readouterr().out
-    assert webhook.posted[-1]["message"].endswith("2026-01-02 03:00 UTC it could not run: no nodes")
-    assert main(["nightly", "silent", "--notify"]) == 1
-    assert len(webhook.posted) == 3
-
-
-@pytest.mark.parametrize("content", [None, b"no history" * 100])
-def test_silence_is_told_where_the_history_is_gone_or_damaged(
-    webhook: Webhook, content: bytes | None
-) -> None:
-    if content is not None:
-        HISTORY.write_bytes(content)
-    assert main(["nightly", "silent", "--notify"]) == 2
-    assert webhook.titles == ["history: no night to be found"]
-    assert "history.sqlite" in webhook.posted[0]["message"]
-
-
-def test_a_night_that_did_not_come_is_told(webhook: Webhook, capsys: Capture) -> None:
-    add(1)
-    addressed(f"silence {webhook.address}")
-    assert main(["nightly", "silent", "--after", "36h", "--notify"]) == 1
-    assert webhook.titles == ["quick on virtual: no night"]
-    assert "no night for" in capsys.readouterr().out
-    assert main(["nightly", "silent", "--after", "99999d", "--notify"]) == 0
-    assert len(webhook.posted) == 1
-    assert main(["nightly", "silent", "--site", "other"]) == 2
-    assert main(["nightly", "silent", "--site", "other", "--notify"]) == 2
-    assert len(webhook.posted) == 2
-    with Store(HISTORY) as store:
-        store.add_missed(Missed("virtual", "quick", "2026-01-02T02:00:00Z", "no nodes"))
-        now = datetime(2026, 1, 2, 15, tzinfo=UTC)
-        (late,) = heard(store, None, None, timedelta(hours=36), now)
-        (fine,) = heard(store, None, None, timedelta(hours=38), now)
-        (ahead,) = heard(store, None, None, timedelta(1), datetime(2025, 12, 31, tzinfo=UTC))
-    assert (late.silent, fine.silent, late.age_s) == (True, False, 37 * 3600)
-    assert (ahead.silent, ahead.age_s) == (False, 0), "its clock was set back since the night"
-    assert sentence_of(late).endswith("could not run: no nodes")
-    assert span_s("36h") == 36 * 3600
-    for wrong in ("36", "0h", "h", "-1d", "1w"):
-        with pytest.raises(ArgumentTypeError, match="36h"):
-            span_s(wrong)
-
-
-def test_addresses_are_ones_own_and_never_shown(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    notice = [Notice("silence", "title", "body")]
-    file = addressed("json://user:geheim@127.0.0.1:9/x", 0o640)
+@pytest.mark.usefixtures("place")
+def test_addresses_are_ones_own_and_never_shown(capsys: Capture) -> None:
+    notice = [Notice("warning", "title", "body")]
+    addressed("json://user:geheim@127.0.0.1:9/x", 0o640)
     with pytest.raises(AssayError, match="chmod 600"):
-        targets_of(HISTORY)
-    assert Notifier(HISTORY).send(notice) == 0
-    file.chmod(0o600)
-    (target,) = targets_of(HISTORY)
-    assert "geheim" not in f"{target} {target!r}"
-    for line in ("alarm json://u:geheim@h", "geheim", "regression,geheim1 json://h"):
+        addresses_of(HISTORY)
+    Notifier(HISTORY).send(notice)
+    for line in ("alarm json://u:geheim@h", "geheim", "json://geheim json://h"):
         addressed(line)
         with pytest.raises(AssayError, match=r"history\.notify:1") as error:
-            targets_of(HISTORY)
+            addresses_of(HISTORY)
         assert "geheim" not in str(error.value)
-    file.unlink()
-    monkeypatch.setenv(ADDRESSES, "nonsense://geheim json://geheim:geheim@127.0.0.1:9")
-    notifier = Notifier(HISTORY)
-    assert ADDRESSES not in os.environ
-    assert notifier.send(notice) == 0
+    addressed("nonsense://geheim\njson://geheim:geheim@127.0.0.1:9")
+    Notifier(HISTORY).send(notice)
     said = capsys.readouterr().err
     assert said.count("not notified") == 2
     assert "geheim" not in said

@@ -227,7 +227,7 @@ def test_no_text_of_a_plan_or_a_provenance_leaves_with_a_control_character(
         ["status", str(run)],
         ["report", str(run)],
         ["report", str(run), "--pictures", "pictures"],
-        ["compare", str(run), str(run), "--html", "page.html", "--markdown", "page.md"],
+        ["compare", str(run), str(run), "--html", "page.html"],
         ["export", str(run), "--every", "--output", "metrics.txt"],
         ["nightly", "add", str(run)],
         ["nightly", "check"],

@@ -17,7 +17,6 @@ from records.errors import AssayError
 from records.run.interims import read_plan
 from records.run.plan import Plan
 from records.run.run_directory import open_run
-from reports.notation.labels import case_names
 from reports.tests.synthetic import case, chained, write_run
 
 Capture = pytest.CaptureFixture[str]
@@ -94,8 +93,6 @@ def test_a_run_is_compared_with_the_newest_other_of_its_campaign(capsys: Capture
     for name in names[:2]:
         small_run(name)
     small_run(names[2], campaign="nightly")
-    said = refused(capsys, "compare")
-    assert said[2].split() == ["assay", "compare", *names[:2], "quick"]
     assert main(["compare", names[1]]) == 0
     assert f"the newest other run of quick: results/quick/{names[0]}" in capsys.readouterr().err
     (said_once,) = refused(capsys, "compare", names[2])
@@ -109,15 +106,6 @@ def test_without_a_campaign_they_are_listed_with_the_command(capsys: Capture) ->
     assert all(["assay", "run", name] in begun for name in campaign_names())
     assert max(map(len, lines)) <= 80
     assert f"  assay run --resume {half.name}  quick, 8 of 36 launches" in lines
-
-
-def test_without_a_run_accept_lists_those_that_name_criteria(capsys: Capture) -> None:
-    (said,) = refused(capsys, "accept")
-    assert "assay run acceptance" in said
-    small_run("20260102T000000Z-0002")
-    judged = {"real": "standard"}
-    small_run("20260101T000000Z-0001", campaign="own", judged_by=judged)
-    assert refused(capsys, "accept")[2:] == ["  assay accept 20260101T000000Z-0001  own on virtual"]
 
 
 @pytest.mark.plugins("papers")
@@ -150,17 +138,3 @@ def test_a_plan_needs_no_cluster_that_is_up(
     assert "; the plan assumes 4 nodes of " in answer.err
     assert "assay cluster up --name t-none" in answer.err
     assert main(["plan", "quick", "--site", "nowhere"]) == 2
-
-
-def test_a_case_is_found_by_how_its_name_or_id_begins(capsys: Capture) -> None:
-    run = small_run("20260101T000000Z-0001")
-    cases = read_plan(run / "plan.json").cases
-    assert [*case_names(cases).values()] == ["startup 2 ranks"] * 2 + ["startup 4 ranks"] * 2
-    four = cases[3].id
-    for words in (("startup 4", "1", "lam"), (four[:-1], "1"), (f"{four}", "1")):
-        assert main(["raw", *words]) == 0
-        assert four in capsys.readouterr().out
-    assert main(["raw", "startup", "1", "lam"]) == 2
-    said = capsys.readouterr().err
-    assert "2 cases are called 'startup'" in said
-    assert f"{four} (startup 4 ranks in lam)" in said

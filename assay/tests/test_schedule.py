@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules of the nightly run: shown, written, replaced, taken away; other entries stay."""
+"""Schedules of the nightly run: their text, and what it must carry."""
 
 import shlex
 import shutil
@@ -12,8 +12,7 @@ import yaml
 
 from assay import ROOT
 from assay.cli import main
-from assay.nightly import schedule
-from assay.nightly.schedule import Schedule, parse_time, surroundings_of, without_block
+from assay.nightly.schedule import Schedule, parse_time, surroundings_of
 from assay.sites import site_file
 from assay.sites.description import SiteFile, of_partition
 from assay.sites.site_file import complete
@@ -26,14 +25,11 @@ NIGHTLY = Schedule(
 )
 
 
-def test_cron_entry_is_quoted_and_between_its_marks():
-    text = NIGHTLY.texts("cron")["crontab"]
-    assert text.splitlines()[:2] == [
-        "# begin assay-nightly-virtual",
-        "30 2 * * * cd '/srv/a b' && '/opt/as say/bin/assay' nightly run --site 100\\%",
-    ]
-    other = "# begin assay-nightly-virtual-2\nx\n# end assay-nightly-virtual-2\n"
-    assert without_block(other, NIGHTLY.name) == other
+def test_a_cron_entry_is_quoted(capsys):
+    words = "cd '/srv/a b' && '/opt/as say/bin/assay' nightly run --site 100\\%"
+    assert NIGHTLY.text("cron") == f"30 2 * * * {words}\n"
+    assert main(["nightly", "schedule", "--with", "cron", "--at", "3:05"]) == 0
+    assert capsys.readouterr().out.startswith("5 3 * * * cd ")
 
 
 @pytest.mark.parametrize("name", ["end ", "end\\", " x", "q'\"", "$HOME", "%h", "a\\x41", "#", ";"])
@@ -42,17 +38,18 @@ def test_a_unit_starts_the_command_in_its_folder_whatever_its_name(tmp_path, nam
     folder.mkdir()
     (folder / "assay").write_text(f'#!/bin/sh\nprintf "%s\\n" "$PWD" "$1" > {told}\n')
     (folder / "assay").chmod(0o755)
-    entry = Schedule("assay-n", 2, 30, (str(folder / "assay"), f"{name}$$"), folder, tmp_path)
-    texts = entry.texts("systemd")
-    (start,) = [x for x in texts[f"{tmp_path}/assay-n.service"].splitlines() if "Exec" in x]
+    entry = Schedule("assay-n", 2, 30, (str(folder / "assay"), f"{name}$$"), folder)
+    text = entry.text("systemd")
+    (start,) = [x for x in text.splitlines() if x.startswith("Exec")]
     words = shlex.split(start.removeprefix("ExecStart="))
     words = [word.replace("%%", "%").replace("$$", "$") for word in words]
     subprocess.run(words, check=True)
     assert told.read_text().splitlines() == [str(folder), f"{name}$$"]
     if shutil.which("systemd-analyze"):
-        for path, text in texts.items():
-            Path(path).write_text(text)
-        verified = ["systemd-analyze", "verify", *texts]
+        units = [tmp_path / "assay-n.service", tmp_path / "assay-n.timer"]
+        for path, unit in zip(units, text.split("\n\n# "), strict=True):
+            path.write_text(f"# {unit}")
+        verified = ["systemd-analyze", "verify", *units]
         answer = subprocess.run(verified, capture_output=True, text=True, check=False)
         assert (answer.returncode, answer.stderr) == (0, "")
 
@@ -60,35 +57,13 @@ def test_a_unit_starts_the_command_in_its_folder_whatever_its_name(tmp_path, nam
 @pytest.mark.parametrize("name", ["a\\\\b", "a\\%b"])
 def test_a_backslash_that_crons_read_differently_is_refused(tmp_path, name):
     with pytest.raises(AssayError, match="backslash"):
-        replace(NIGHTLY, folder=tmp_path / name).texts("cron")
-
-
-def test_table_keeps_what_is_not_ours(monkeypatch):
-    table = ["# mine\n0 1 * * * true\n"]
-    monkeypatch.setattr(schedule, "_table", lambda program: table[-1])
-    monkeypatch.setattr(schedule, "_write_table", lambda program, text: table.append(text))
-    NIGHTLY.install("cron")
-    NIGHTLY.install("cron")
-    assert table[-1].count("# begin assay-nightly-virtual") == 1
-    assert table[-1].startswith("# mine\n0 1 * * * true\n")
-    assert NIGHTLY.remove("cron")
-    assert table[-1] == "# mine\n0 1 * * * true\n"
-    assert not NIGHTLY.remove("cron")
+        replace(NIGHTLY, folder=tmp_path / name).text("cron")
 
 
 @pytest.mark.parametrize("text", ["24:00", "2", "02:60", "", "2:3", "02:30; rm"])
 def test_times_that_are_none(text):
     with pytest.raises(AssayError, match="00:00 to 23:59"):
         parse_time(text)
-
-
-def test_install_shows_and_writes_nothing_unless_told(capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: PTH123, SIM115
-    monkeypatch.setattr(Schedule, "install", lambda *_: pytest.fail("it was written"))
-    assert main(["nightly", "install", "--with", "systemd"]) == 0
-    shown = capsys.readouterr().out
-    assert "OnCalendar=*-*-* 02:30:00" in shown
-    assert "nothing written" in shown
 
 
 SITE_YAML = """
@@ -123,7 +98,7 @@ def theirs(tmp_path, monkeypatch):
 
 def test_the_job_of_scrontab_carries_account_partition_qos_and_time(theirs):
     entry = replace(NIGHTLY, job_options=theirs[0], prologue=theirs[1])
-    lines = entry.texts("scrontab")["scrontab"].splitlines()
+    lines = entry.text("scrontab").splitlines()
     options = [line.removeprefix("#SCRON --") for line in lines if line.startswith("#SCRON ")]
     named = ["job-name=assay-nightly-virtual", "open-mode=append", "partition=batch"]
     asked = ["account=phys", "qos=normal", "nodes=1", "ntasks=1", "time=120"]
@@ -137,7 +112,7 @@ def test_the_command_of_a_schedule_finds_slurm_modules_and_variables_without_a_l
     told = tmp_path / "told"
     script = f'printf "%s\\n" "$PATH" "$SCRATCH" "$MODULES" > {told}'
     entry = Schedule("n", 2, 30, ("bash", "-c", script), tmp_path, prologue=theirs[1])
-    (line,) = [x for x in next(iter(entry.texts(kind).values())).splitlines() if x[0] != "#"]
+    (line,) = [x for x in entry.text(kind).splitlines() if x[0] != "#"]
     command = line.split(" ", 5)[5].replace(r"\%", "%")
     subprocess.run(["sh", "-c", command], env={"PATH": "/usr/bin:/bin"}, check=True)
     path = f"{tmp_path}/slurm/bin:/usr/local/bin:/usr/bin:/bin"
@@ -195,12 +170,10 @@ def test_a_name_with_a_line_break_enters_no_table(kind, planted, tmp_path):
         (tmp_path, (*command, planted), ""),
         (tmp_path, command, planted),
     ):
-        schedule = Schedule("assay-nightly-here", 2, 30, words, folder, tmp_path, (), prologue)
+        schedule = Schedule("assay-nightly-here", 2, 30, words, folder, (), prologue)
         with pytest.raises(AssayError, match="no line of a crontab or unit can hold"):
-            schedule.install(kind)
-    assert not list(tmp_path.iterdir())
+            schedule.text(kind)
 
 
 def test_a_night_that_is_not_decided_is_no_failed_unit():
-    (service,) = [text for path, text in NIGHTLY.texts("systemd").items() if "service" in path]
-    assert f"SuccessExitStatus={int(ExitStatus.INCONCLUSIVE)}\n" in service
+    assert f"SuccessExitStatus={int(ExitStatus.INCONCLUSIVE)}\n" in NIGHTLY.text("systemd")

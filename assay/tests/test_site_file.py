@@ -130,7 +130,6 @@ def test_a_circle_is_told_for_each_environment_in_it(here):
 def test_all_faults_are_told_each_once_with_its_line(here):
     text = GOOD.replace("schema: 2", "schema: 3").replace("nodes: 4", "nodes: four")
     text = text.replace("    compiler: mpicc.lam\n", "").replace("A: a", "A: 1")
-    text = text.replace("greatest: 5", "greatest: no")
     text = text.replace("[-ssi, rpi, sysv]", "[-ssi, 5, sysv]")
     assert refusal(here(text)) == [
         "1: schema: found 3 (an integer); allowed is an integer equal to 2",
@@ -140,8 +139,6 @@ def test_all_faults_are_told_each_once_with_its_line(here):
         "11: environments.lam.launcher_options[1]: found 5 (an integer); allowed is text; put it"
         " in quotes",
         "15: environments.lam.variables.A: found 1 (an integer); allowed is text; put it in quotes",
-        "22: environments.lam-tcp.settings.short.greatest: found an unquoted no, which YAML reads"
-        ' as false; write "no" in quotes for a word, or false',
     ]
 
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from assay.cli.commands import COMMANDS, plugin_commands
-from assay.cli.parser import make_parser
+from assay.cli.parser import COMMANDS, make_parser, plugin_commands
 
 #: Libraries that take longer to load than all of ours.
 SLOW = {"matplotlib", "msgspec", "numpy", "polars", "pydantic", "reframe", "rich", "scipy", "yaml"}

@@ -24,7 +24,7 @@ from assay.cli.arguments import (
     site,
     span_s,
 )
-from assay.cli.verify import run_named, tell_checks
+from assay.cli.verify import tell_checks
 from assay.judging import STATUS
 from assay.schema.document import clipped
 from assay.schema.problems import did_you_mean, listed
@@ -173,7 +173,8 @@ def verify_command(arguments: argparse.Namespace) -> int:
     """`assay contract verify`: print what was verified; FAIL where something differs."""
     folder, document = _to_verify(arguments.target)
     checks = verify_contract(folder, document, arguments.seal, arguments.signers)
-    return tell_checks(arguments, folder.path, checks)
+    proven = bool(arguments.seal or arguments.signers)
+    return tell_checks(folder.path, checks, proven=proven, as_json=arguments.json)
 
 
 def _to_verify(name: str | None) -> tuple[ContractFolder, Path | None]:
@@ -181,7 +182,10 @@ def _to_verify(name: str | None) -> tuple[ContractFolder, Path | None]:
     document = Path(name) if name and Path(name).is_file() else None
     if document is None:
         return open_contract(name), None
-    folders = document.parent, CONTRACTS / run_named(document)
+    with document.open("rb") as file:
+        head = file.read(1 << 16).decode("utf-8", "replace")
+    named = re.search(r'<meta name="assay-run" content="([\w.-]+)">', head)
+    folders = document.parent, CONTRACTS / (named[1] if named else "")
     found = next((folder for folder in folders if kind_at(folder / CONTRACT)), None)
     if found is None:
         raise AssayError(f"{document}: not the document of a contract that is here")

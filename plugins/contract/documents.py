@@ -14,8 +14,14 @@ from pathlib import Path
 
 import msgspec
 
-from assay.documents.run_checks import Check, clipped, run_checks
-from assay.documents.verify import changed_files, differences, signature_check
+from assay.documents.verify import (
+    Check,
+    changed_files,
+    clipped,
+    differences,
+    run_checks,
+    signature_check,
+)
 from assay.run.provenance import made_with
 from checks.common.registry import checks_with
 from plugins.contract.evidence import evidence_result

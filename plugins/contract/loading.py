@@ -14,8 +14,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay import known_files
-from assay.criteria.loading import criteria_from_text, load_criteria
-from assay.criteria.rules import contradictions, criteria_problems
+from assay.schema.criteria import (
+    contradictions,
+    criteria_from_text,
+    criteria_problems,
+    load_criteria,
+)
 from assay.schema.document import Location, Problem, read_text
 from assay.schema.loading import file_of, load_campaign
 from assay.schema.model import Campaign

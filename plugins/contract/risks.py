@@ -18,9 +18,9 @@ import msgspec
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
-from assay.criteria.risks import MARGIN, SimulatedMachines, at_most_nodes
 from plugins.contract.forms import ContractRisk
 from plugins.contract.loading import LoadedStage
+from plugins.contract.machines import MARGIN, SimulatedMachines, at_most_nodes
 from plugins.contract.model import Contract, Risks, Stability
 from plugins.contract.period import period_id
 from records.criteria import (

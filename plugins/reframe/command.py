@@ -10,9 +10,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assay.cli.arguments import JSON, NEWEST, Verbs, argument, flag, repeated, site
-from assay.cli.history import end
 from assay.run.named_runs import run_of
-from assay.screens.pages import print_or_write, show_pages
+from assay.screens.pages import print_form, print_or_write, show_pages
 from assay.screens.screen import Screen
 from assay.sites.loading import site_to_plan_for
 from assay.terminal import say
@@ -195,8 +194,7 @@ def import_command(arguments: argparse.Namespace) -> int:
     form = import_files(arguments.history, arguments.paths, arguments.zone)
     unread = [f"  {one.file}, line {one.line}: {one.reason}" for one in form.unread_parts[:10]]
     more = form.unread - len(unread)
-    return end(
-        arguments,
+    return print_form(
         form,
         f"{form.history}: {count_text(form.added, 'launch')} added,"
         f" {form.known} known already, of {count_text(form.files, 'file')}:"
@@ -205,6 +203,7 @@ def import_command(arguments: argparse.Namespace) -> int:
         f"not read: {count_text(form.unread, 'line')}" if form.unread else "",
         *unread,
         f"  and {more} more; --json lists a hundred" if more else "",
+        as_json=arguments.json,
     )
 
 

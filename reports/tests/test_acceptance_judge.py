@@ -10,7 +10,7 @@ from html import unescape
 import numpy as np
 import pytest
 
-from assay.criteria.loading import load_criteria
+from assay.schema.criteria import load_criteria
 from bench.tests.simulated import machines
 from records.criteria import Criteria
 from records.site.limits import Nominal

@@ -10,11 +10,11 @@ from datetime import date
 import numpy as np
 import pytest
 
-from assay.criteria.loading import criteria_from_text, load_criteria
-from bench.tests.judging import CriterionEvidence, judge_acceptance
+from assay.schema.criteria import criteria_from_text, load_criteria
+from bench.tests.judging import judge_acceptance
 from records.criteria import Criteria
 from reports.load.loading import load_run
-from reports.verdicts.acceptance.values import gather
+from reports.verdicts.acceptance.values import CriterionEvidence, gather
 
 from . import acceptance_runs as runs
 

@@ -16,8 +16,8 @@ import html5lib  # type: ignore[import-untyped]
 import pytest
 from pypdf import PdfReader
 
-from assay.criteria.loading import criteria_from_text
 from assay.documents.report import build_report
+from assay.schema.criteria import criteria_from_text
 from bench.tests.simulated.nights import Event, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store

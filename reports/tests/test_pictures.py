@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from assay.criteria.loading import criteria_from_text
 from assay.documents.report import take_out
+from assay.schema.criteria import criteria_from_text
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
 from reports.notation.palette import BAD, GOOD, Look

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from ClusterShell.NodeSet import NodeSet
 
-from assay.criteria.loading import load_criteria
-from assay.criteria.risks import risks
+from assay.schema.criteria import load_criteria
 from bench.rows import Row, efforts, share
-from bench.tests.judging import Judgement, gather, judge_acceptance, stated_rates
+from bench.tests.judging import Judgement, gather, judge_acceptance
 from bench.tests.simulated.machines import CHECKS, Machine, Noise, write_run
 from records.criteria import Criteria
 from records.errors import AssayError
@@ -131,7 +130,6 @@ def rows(n: int) -> Iterator[Row]:
     yield from _great(max(2, n // 20), standard)
     yield from _gaps(max(5, n // 10))
     yield from _refused(n)
-    yield from _risks(n, standard)
 
 
 def _passable(n: int, standard: Criteria) -> Iterator[Row]:
@@ -330,14 +328,3 @@ def _refused(n: int) -> Iterator[Row]:
             except AssayError:
                 refused += 1
     yield share("a value of a run is zero or less: refused", refused, n, least=1.0)
-
-
-def _risks(n: int, standard: Criteria) -> Iterator[Row]:
-    """Rows of what `assay plan --criteria` says of the risks of this acceptance."""
-    with TemporaryDirectory(prefix="assay-bench-") as folder:
-        rng = np.random.default_rng(1)
-        run = load_run(write_run(Path(folder) / "run", Machine(), Noise(), rng))
-        for risk in risks(run.plan, standard, stated_rates(run.provenance.site), n):
-            least, most = (0.8, None) if risk.good else (None, 0.05)
-            what = f"`assay plan --criteria`, {risk.machine}, CV {100 * risk.cv:g} %: PASS"
-            yield share(what, risk.passed, risk.of, least=least, most=most)

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from assay.criteria.risks import MARGIN, SimulatedMachines
 from assay.plan import Narrowing, make_plan
 from assay.schema import load_campaign
 from assay.sites.facts import SiteFacts
 from bench.rows import Row, efforts, share
 from bench.tests.claims.acceptance import criteria_of, criterion
+from plugins.contract.machines import MARGIN, SimulatedMachines
 from plugins.contract.risks import Chances, chances, machine_chances, share_chances
 from plugins.contract.stability.booking import Booked, Outage, Spell
 from plugins.contract.stability.judge import Figures

@@ -67,7 +67,7 @@ class VerifyForm(Form, kw_only=True):
     """`assay verify`: checksums and verdicts recomputed."""
 
     result: Annotated[str, key("The result in words.")]
-    verified: Annotated[bool, key("True if all holds, against a seal on paper.")]
+    verified: Annotated[bool, key("True if all holds, proven by a signature or a seal.")]
     run: Annotated[str, key("The run directory.")]
     checks: Annotated[list[VerifiedPart], key("Comparisons that were made.")]
 

@@ -412,7 +412,7 @@ def _seals(dossier: Dossier) -> Iterator[Block | None]:
     yield Facts(signed, "What is signed", frozenset(name for name, _ in signed))
     yield Sentence(
         "All are SHA-256. This recomputes every checksum and every verdict from the records:",
-        code=f"assay verify {run.run_id} --seal {dossier.seal[:16]}",
+        code=f"assay verify {run.run_id}",
     )
     yield Sentence(
         "This, called in the run directory, checks the files without Assay:",

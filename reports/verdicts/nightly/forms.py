@@ -170,29 +170,6 @@ class HistoryForm(Form, kw_only=True):
     changes: Annotated[list[ChangePart], key("Every change that was found.")]
 
 
-class CampaignPart(Part):
-    """A campaign on a site and its newest night."""
-
-    site: Annotated[str, key("The site.")]
-    campaign: Annotated[str, key("The campaign.")]
-    newest: Annotated[str, key("When the newest night began (UTC); empty: there never was one.")]
-    age_s: Annotated[float, key("How long ago that is, or the first night that could not run, s.")]
-    silent: Annotated[bool, key("Whether that is longer than it may be.")]
-    why: Annotated[
-        str,
-        key(
-            "The newest night since then that could not run, and its reason; empty: none is known."
-        ),
-    ]
-
-
-class SilentForm(Form, kw_only=True):
-    """`assay nightly silent`: nights that did not come."""
-
-    after_s: Annotated[float, key("From how long on a campaign is silent, s.")]
-    campaigns: Annotated[list[CampaignPart], key("Each campaign that was asked for.")]
-
-
 class ContextPart(Part):
     """Something that changed since the night before."""
 

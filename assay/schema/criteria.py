@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules between the parts of a criteria file, beyond the form of each."""
+"""From the --criteria of a command line to validated criteria, or one message with every fault;
+their JSON Schema."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
-from assay.schema.document import Location, Problem
-from assay.schema.problems import model_problems, one_of
+from assay import CRITERIA, criteria_files
+from assay.schema.document import Location, Problem, read_text
+from assay.schema.loading import file_of
+from assay.schema.problems import checked, model_problems, one_of
 from checks.common.registry import CHECKS, Checks, metrics_of
 from records.criteria import (
-    KINDS,
     THROUGHPUT,
     Criteria,
     Criterion,
@@ -24,47 +27,62 @@ from records.criteria import (
     Selection,
     SuccessCriterion,
     UnitCriterion,
-    Waiver,
 )
 
+SCHEMA_FILE = CRITERIA / "criteria.schema.json"
+_NEEDS = "a criteria file needs at least schema, name, title and criteria"
 #: Criteria of every acceptance, even if its file has none of them; a waiver may name them.
 IMPLIED = ("answers", "nodes-measured")
 #: Units of what has a peak.
 _RATES = ("bytes/s", "flop/s")
 
 
+def load_criteria(name_or_path: str, checks: Checks = CHECKS) -> tuple[Criteria, str]:
+    """The criteria of a name in `campaigns/criteria/` or of a file, and the file's text; `checks`
+    are those that they may judge.
+
+    Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
+    """
+    path = file_of(name_or_path, "criteria", criteria_files(), "campaigns/criteria")
+    text = read_text(path)
+    return criteria_from_text(str(path), text, checks), text
+
+
+def criteria_from_text(file: str, text: str, checks: Checks = CHECKS) -> Criteria:
+    """The criteria of a text; `file` is its name for messages. Raises as `load_criteria`."""
+    problems_of = partial(criteria_problems, checks=checks)
+    return Criteria.model_validate(checked(file, text, _NEEDS, problems_of))
+
+
+def criteria_schema() -> dict[str, Any]:
+    """A JSON Schema (draft 2020-12) with a description and a unit on every key, for editors.
+
+    Names of checks and metrics are not in it, only `load_criteria` knows them: a new check does not
+    change the schema.
+    """
+    schema = Criteria.model_json_schema(by_alias=True)
+    schema["title"] = "Assay criteria"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
 def criteria_problems(value: dict[str, Any], checks: Checks = CHECKS) -> Iterator[Problem]:
-    """Every fault of a criteria file's value; a malformed part does not hide the others. `checks`
-    are those that it may name."""
+    """Faults of a criteria file's value; `checks` are those that it may name. Rules between the
+    parts are asked once each part has its form."""
     try:
-        Criteria.model_validate(value)
+        criteria = Criteria.model_validate(value)
     except ValidationError as error:
         yield from model_problems(error, Criteria, value)
+        return
     seen: set[str] = set(IMPLIED)
-    placed: list[tuple[Location, Criterion]] = []
-    entries, waivers = value.get("criteria"), value.get("waivers")
-    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+    for index, criterion in enumerate(criteria.criteria):
         place = ("criteria", index)
-        kind = entry.get("kind") if isinstance(entry, dict) else None
-        if not isinstance(kind, str):
-            continue
-        yield from one_of(kind, KINDS, (*place, "kind"))
-        try:
-            criterion = KINDS.get(kind, Criterion).model_validate(entry)
-        except ValidationError:
-            continue
         if criterion.id in seen:
             yield Problem((*place, "id"), f"the id {criterion.id} is taken; give another")
         seen.add(criterion.id)
         yield from _selection_problems(criterion, checks, place)
         yield from _limit_problems(criterion, checks, place)
-        placed.append((place, criterion))
-    yield from contradictions(placed)
-    for index, entry in enumerate(waivers if isinstance(waivers, list) else ()):
-        try:
-            waiver = Waiver.model_validate(entry)
-        except ValidationError:
-            continue
+    yield from contradictions((("criteria", i), one) for i, one in enumerate(criteria.criteria))
+    for index, waiver in enumerate(criteria.waivers):
         yield from one_of(waiver.criterion, seen, ("waivers", index, "criterion"))
 
 

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Risks of an acceptance as planned: both parties' chances, by simulated launches.
+"""Simulated machines, judged by criteria with the judging itself.
 
-The judging itself is asked: machines are drawn, run as the plan says, judged by the criteria, and
-run again as long as the judgement asks for it.
+Machines are drawn, run as the plan says, judged, and run again as long as the judgement asks for
+it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from itertools import combinations
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -23,14 +22,11 @@ from records.criteria import (
     Criteria,
     Criterion,
     EfficiencyCriterion,
-    LinksCriterion,
     MixCriterion,
-    NodesCriterion,
     RatioCriterion,
     Selection,
     UnitCriterion,
 )
-from records.forms import Form, Part, key
 from records.run.plan import Plan, PlannedCase
 from records.site.limits import Nominal
 from reports.judgement import Judgement
@@ -38,105 +34,10 @@ from reports.statistics.descriptive import Vector
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, Values
 
-#: Coefficient of variation of a launch.
-CV = 0.01
-#: Machines of each kind, and the greatest machine that is simulated.
-MACHINES, MOST_NODES = 20, 16
+#: The greatest machine that is simulated.
+MOST_NODES = 16
 #: What a limit in a metric's own unit, or of a peak, is exceeded by on a good machine.
 MARGIN = 1.1
-
-
-class Risk(Part):
-    """Counts of how machines of one kind came out, judged by the criteria."""
-
-    machine: Annotated[str, key("The kind of machine.")]
-    good: Annotated[bool, key("True if it should pass.")]
-    cv: Annotated[float, key("The coefficient of variation of its launches.")]
-    passed: Annotated[int, key("Number of machines that passed.")]
-    failed: Annotated[int, key("Number of machines that failed.")]
-    reruns: Annotated[float, key("Re-runs, on average.")]
-    of: Annotated[int, key("Number of machines that were simulated.")]
-    undecided: Annotated[
-        list[str],
-        key("Causes that left the others open: each criterion, how often, and what it lacks."),
-    ]
-
-
-class PlanRisksForm(Form, kw_only=True):
-    """`assay plan --criteria`: the plan, and what judging it by the criteria risks."""
-
-    plan: Annotated[dict[str, Any], key("The plan, as `assay plan --json` prints it.")]
-    risks: Annotated[list[Risk], key("A kind of machine each.")]
-
-
-def risks(
-    plan: Plan, criteria: Criteria, rates: Nominal, machines: int = MACHINES, cv: float = CV
-) -> list[Risk]:
-    """The risks of an acceptance: a good machine, one with a slow node, one with a slow link."""
-    plan, found = at_most_nodes(plan), []
-    criteria = criteria.with_mixes_of(plan.mix_blocks)
-    for what, defects in _machines(criteria):
-        simulated = SimulatedMachines(plan, criteria, rates, cv, defects)
-        rounds = [simulated.judged_rounds(seed) for seed in range(machines)]
-        ends = [every[-1] for every in rounds]
-        verdicts = [judgement.verdict for judgement in ends]
-        passed, failed = verdicts.count("PASS"), verdicts.count("FAIL")
-        reruns = sum(len(every) - 1 for every in rounds) / machines
-        undecided = list(_undecided(ends))
-        found.append(Risk(what, not defects, cv, passed, failed, reruns, machines, undecided))
-    return found
-
-
-def _undecided(ends: Sequence[Judgement]) -> Iterator[str]:
-    """Causes of open judgements: criteria with what they lack, and that none is absolute."""
-    lacks: Counter[tuple[str, str]] = Counter()
-    for end in ends:
-        if end.verdict in ("PASS", "FAIL"):
-            continue
-        left = [result for result in end.criteria if result.effective not in ("PASS", "FAIL")]
-        for result in left:
-            item = result.most_telling()
-            note = result.note or (item.note if item else "")
-            lacks[f"criterion {result.id}", note or _NO_RERUN_LEFT] += 1
-        if not end.absolute:
-            lacks.update((f"criterion {one.id}", one.note) for one in end.left_out)
-        if not end.absolute and not left:
-            lacks["no criterion", _NONE_ABSOLUTE] += 1
-    for (name, why), count in lacks.most_common():
-        yield f"{name} in {count} of {len(ends)}: {why}"
-
-
-_NO_RERUN_LEFT = "it fails unless a re-run clears it, and no re-run is left"
-_NONE_ABSOLUTE = (
-    "has an absolute limit that something keeps to, so nothing passes; add one (kind: limit), or"
-    " nominal rates to site.yaml"
-)
-
-
-def rendered(plan: Plan, criteria: Criteria, found: Sequence[Risk]) -> str:
-    """The risks as a table for people."""
-    nodes = max((case.nodes for case in plan.cases), default=0)
-    lines = [
-        f"risks of judging this by {criteria.name}, {found[0].of} simulated machines a line"
-        + (f" of {MOST_NODES} of the {nodes} nodes" if nodes > MOST_NODES else ""),
-        f"{'machine':44}  {'CV':>5}  {'PASS':>5}  {'FAIL':>5}  {'open':>5}  re-runs  risk",
-    ]
-    for risk in found:
-        share = [f"{100 * count / risk.of:.0f} %" for count in (risk.passed, risk.failed)]
-        left = f"{100 * (risk.of - risk.passed - risk.failed) / risk.of:.0f} %"
-        bad = risk.of - risk.passed if risk.good else risk.passed
-        error = 196 * np.sqrt(max(bad * (risk.of - bad) / risk.of, 1.0)) / risk.of
-        party = "producer's" if risk.good else "consumer's"
-        lines.append(
-            f"{risk.machine:44}  {100 * risk.cv:3g} %  {share[0]:>5}  {share[1]:>5}  {left:>5}"
-            f"  {risk.reruns:7.1f}  {party} {100 * bad / risk.of:.0f} ± {error:.0f} %"
-        )
-        new = [line for text in risk.undecided if (line := f"  open: {text}") not in lines]
-        lines += new or (["  open: as above"] if risk.undecided else [])
-    lines.append(
-        f"(launches of normal scatter; limits in a metric's own unit kept by {MARGIN - 1:.0%})"
-    )
-    return "\n".join(lines) + "\n"
 
 
 def at_most_nodes(plan: Plan) -> Plan:
@@ -150,23 +51,6 @@ def at_most_nodes(plan: Plan) -> Plan:
         for case in plan.cases
     ]
     return msgspec.structs.replace(plan, cases=cases)
-
-
-def _machines(criteria: Criteria) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Machines by what is wrong: for each criterion's id the share of its first node or pair.
-
-    A node or a link is short by twice of what the strictest criterion on it allows.
-    """
-    yield "good", {}
-    nodes = [c for c in criteria.criteria if isinstance(c, NodesCriterion)]
-    if nodes:
-        short = 2 * min(c.within for c in nodes)
-        yield f"one node {100 * short:.0f} % slow", {c.metric: 1 - short for c in nodes}
-    links = [c for c in criteria.criteria if isinstance(c, LinksCriterion) and c.at_least]
-    if links:
-        share = 1 - 2 * (1 - max(c.at_least or 0.0 for c in links))
-        share = max(share, 0.1)
-        yield f"one pair of nodes at {100 * share:.0f} %", {c.metric: share for c in links}
 
 
 @dataclass(frozen=True)

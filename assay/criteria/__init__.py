@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Criteria files of an acceptance: reading them with every fault named."""
