@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of Assay on a machine: found or missing, with the command that installs each.
+"""Requirements of Assay on a machine and of a site, looked at without a job: found or missing, with
+the command that installs or corrects each.
 
 The programs of a virtual cluster are in `setup/packages.txt`, each after the package that has it.
-Those of a package with "?" are optional, and not mentioned where the release of Debian has none.
+Those of a package with "?", which not every release of Debian has, are optional.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -15,6 +18,16 @@ from typing import Annotated
 
 from assay import BASE, ROOT, setup_command
 from assay.commands import output_of
+from assay.onboarding.proof import against_slurm
+from assay.onboarding.slurm_view import ask_slurm
+from assay.sites.description import EnvironmentDescription
+from assay.sites.loading import SlurmSite, load_site
+from assay.sites.site import Site
+from assay.sites.site_file import read_site_file, site_file
+from assay.sites.values import expanded, unset_fault
+from checks.common.session.launch_commands import LAUNCHERS
+from checks.common.session.preparation import NO_MODULE
+from records.errors import AssayError, InfrastructureError
 from records.forms import Form, Part, key
 from virtual_cluster import trial
 
@@ -34,6 +47,16 @@ _LATENCY_REMEDY = (
     f"sudo chmod o+w {_LATENCY}, until the next start, or for good a rule of udev:"
     ' KERNEL=="cpu_dma_latency", MODE="0666"; else messages in a virtual cluster take longer'
 )
+
+#: Seconds of the job that Slurm is asked about where the site states no longest one.
+_ASKED_S = 600
+_LOOK = """
+printf 'compiler=%%s\\n' "$(command -v %(compiler)s)"
+printf 'launcher=%%s\\n' "$(command -v %(launcher)s)"
+"""
+_LINK = "echo 'int main(void) { return 0; }' | %s -x c - -o /dev/null %s"
+#: What is linked where the site names no BLAS.
+_BLAS = "-lopenblas"
 
 
 class Requirement(Part):
@@ -70,9 +93,7 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
         package, in_every_release = name.rstrip("?"), not name.endswith("?")
         for program in programs:
             required = needed and in_every_release
-            one = _program(program, f"apt-get install {package}", needed=required)
-            if one.found or in_every_release or output_of(["apt-cache", "madison", package]):
-                yield one
+            yield _program(program, f"apt-get install {package}", needed=required)
     has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
     refusal = trial.refusal() if _path_of("unshare") else "apt-get install util-linux"
     archives = sorted(str(path) for path in (BASE / "build/sources").glob("hpcc[_-]*.tar.gz"))
@@ -96,3 +117,127 @@ def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
 def _path_of(program: str) -> str | None:
     """Where a program is; administrators' folders are often missing in PATH."""
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+def site_requirements(site_name: str) -> Iterator[Requirement]:
+    """The site, and what it needs."""
+    folder, what = site_name.partition(":")[0], f"site {site_name}"
+    remedy = "correct that; docs/sites.md"
+    try:
+        if read_site_file(folder).virtual_cluster:
+            yield from cluster_machine()
+            remedy = "assay cluster up"
+        else:
+            remedy = f"correct {site_file(folder)}; docs/sites.md"
+        site = load_site(site_name)
+    except AssayError as error:
+        yield Requirement(what, False, str(error), remedy)
+        return
+    yield Requirement(what, True, f"{site.description.nodes} nodes", "")
+    environments = site.description.environments.items()
+    if not isinstance(site, SlurmSite):
+        for name, environment in environments:
+            yield _packaged(site, name, environment)
+        return
+    yield from _slurm(site)
+    yield _work_folder(site)
+    for name, environment in environments:
+        yield from _environment(site, name, environment)
+
+
+def _slurm(site: Site) -> Iterator[Requirement]:
+    """Slurm answers, agrees with the file, and takes jobs with the site's options."""
+    described, file = site.description, site_file(site.name)
+    name = described.slurm_partition
+    try:
+        view = ask_slurm()
+    except InfrastructureError as error:
+        remedy = "use a login node of the cluster, or load Slurm's module"
+        yield Requirement(f"partition {name}", False, str(error), remedy)
+        return
+    keys = read_site_file(site.name).partitions[described.partition]
+    there, changes = view.partitions.get(name), [*against_slurm(described.partition, keys, view)]
+    if there is None or not there.usable:
+        remedy = f"wait until it is up, or correct `partitions` in {file}; sinfo names them"
+        yield Requirement(f"partition {name}", False, str(changes[0].now), remedy)
+        return
+    nodes, limit = sum(name in node.partitions for node in view.nodes), there.longest_job_s
+    longest = "of any length" if limit is None else f"up to {limit} s"
+    yield Requirement(f"partition {name}", True, f"{nodes} nodes, jobs {longest}", "")
+    stated = described.longest_job_s
+    for change in changes:
+        # Jobs that are too long fail; what else differs makes launches fewer.
+        needed = change.what.endswith(": longest_job_s") and stated is not None
+        remedy = f"correct {file}, or see assay site check {site.name}"
+        yield Requirement(change.what, False, change.text.split(": ")[-1], remedy, needed)
+    minutes = max(1, min(stated or _ASKED_S, limit or _ASKED_S) // 60)
+    words = [f"--nodes={max(1, min(2, described.nodes))}", f"--time={minutes}", "--wrap=true"]
+    test = site.ask(["sbatch", "--test-only", *described.access, *words])
+    remedy = f"correct `access` in {file}; sacctmgr show assoc user=$USER names your accounts"
+    options = " ".join(described.access)
+    yield Requirement(f"jobs with {options}", test.status == 0, test.said, remedy)
+
+
+def _work_folder(site: Site) -> Requirement:
+    what, stated = "work folder", site.description.work_dir
+    if stated is None:
+        return Requirement(what, True, "the run directory, which nodes must see", "")
+    remedy = f"export the variable, or name another folder as work_dir in {site_file(site.name)}"
+    if fault := unset_fault(stated):
+        return Requirement(what, False, f"{stated}: {fault}", remedy)
+    folder = expanded(stated)
+    made = site.ask(["mkdir", "-p", "--", folder])
+    right = made.status == 0 and site.ask(["test", "-w", folder]).status == 0
+    return Requirement(what, right, folder if right else made.said, remedy)
+
+
+def _not_built(site: Site, name: str) -> Requirement:
+    # Optional unless requested: not missing on this machine.
+    seen = f"not built by Spack; assay build --site {site.name} does it"
+    return Requirement(f"environment {name}", True, seen, "")
+
+
+def _packaged(site: Site, name: str, environment: EnvironmentDescription) -> Requirement:
+    """The compiler of an environment of a virtual cluster."""
+    where = shutil.which(environment.compiler)
+    if environment.spack_view and where is None:
+        return _not_built(site, name)
+    packages = " ".join(environment.packages)
+    remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
+    return Requirement(f"environment {name}", where is not None, where or "", remedy)
+
+
+def _environment(
+    site: Site, name: str, environment: EnvironmentDescription
+) -> Iterator[Requirement]:
+    """Its modules load, compiler and launcher are there in them, and a program links with BLAS."""
+    file, what = site_file(site.name), f"environment {name}"
+    how = LAUNCHERS[environment.launcher]
+    launcher = environment.mpirun or how.mpirun or (environment.launcher_command or "true")
+    words = {"compiler": environment.compiler.split()[0], "launcher": launcher.split()[0]}
+    prepared = site.preparation(name)
+    answer = site.ask(["bash", "-c", "\n".join([*prepared, _LOOK % words])])
+    there = dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
+    missing = [f"{key} {word}" for key, word in words.items() if not there.get(key)]
+    if environment.spack_view and (answer.status or missing):
+        yield _not_built(site, name)
+    elif answer.status == NO_MODULE or (answer.status and environment.modules):
+        error = re.sub(r"\s+", " ", answer.stderr)[:300].strip()
+        remedy = f"module avail (or module spider) lists them; correct modules in {file}"
+        modules = ", ".join(environment.modules)
+        yield Requirement(f"{what}: modules {modules}", False, error, remedy)
+    elif answer.status:
+        remedy = f"correct its prepare lines in {file}"
+        yield Requirement(f"{what}: prepare", False, answer.said, remedy)
+    elif missing:
+        remedy = f"name the module that has it in {file}, or run assay site init"
+        yield Requirement(f"{what}: {missing[0]}", False, "", remedy)
+    else:
+        yield Requirement(what, True, f"{there['compiler']}, {there['launcher']}", "")
+        blas = environment.blas or site.description.blas
+        link = shlex.join(blas.link_words()) if blas else _BLAS
+        text = "\n".join([*prepared, _LINK % (environment.compiler, link)])
+        linked = site.ask(["bash", "-c", text])
+        remedy = f"name a BLAS as `blas` in {file}, or the module that holds it"
+        seen = linked.said if linked.status else ""
+        yield Requirement(f"{what}: BLAS {link}", linked.status == 0, seen, remedy)

@@ -8,7 +8,13 @@ from collections.abc import Iterable, Sequence
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, argument
-from assay.requirements import DoctorForm, Requirement, cluster_machine, site_machine
+from assay.requirements import (
+    DoctorForm,
+    Requirement,
+    cluster_machine,
+    site_machine,
+    site_requirements,
+)
 from assay.terminal import say
 from records.errors import ExitStatus
 from records.forms import as_text
@@ -20,8 +26,6 @@ _INSTALL = "apt-get install "
 def doctor_command(arguments: argparse.Namespace) -> int:
     """`assay doctor`."""
     if arguments.site:
-        from assay.onboarding.requirements import site_requirements  # slow: reads sites
-
         found = [*site_machine(), *site_requirements(arguments.site)]
         return tell(found, as_json=arguments.json)
     found = [*site_machine(), *cluster_machine(needed=False)]

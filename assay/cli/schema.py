@@ -20,8 +20,8 @@ from assay.cli.report import RunForm
 from assay.cli.status import RawForm
 from assay.criteria.loading import criteria_schema
 from assay.criteria.risks import PlanRisksForm
-from assay.onboarding.check import SiteCheckForm
 from assay.onboarding.init import SiteInitForm
+from assay.onboarding.proof import SiteCheckForm
 from assay.requirements import DoctorForm
 from assay.run.status import StatusForm
 from assay.schema import campaign_schema

@@ -14,9 +14,8 @@ from types import FrameType
 from typing import NoReturn
 
 from assay.cli.arguments import JSON, Verbs, argument, flag, repeated
-from assay.onboarding.check import check_site
 from assay.onboarding.init import Wishes, init_site
-from assay.onboarding.questions import Questions
+from assay.onboarding.proof import check_site
 from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.screens.screen import Screen
@@ -80,7 +79,7 @@ def init_command(arguments: argparse.Namespace) -> int:
         overwrite=arguments.overwrite,
     )
     with _ended_by_signals():
-        written = init_site(wishes, Questions(guess=arguments.yes), _progress)
+        written = init_site(wishes, _progress)
     if arguments.json:
         print(as_text(written), end="")
         return ExitStatus.PASS
@@ -160,10 +159,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     verbs.add(
         "init",
-        "ask Slurm and you, prove the answers by jobs, write site-config/NAME/site.yaml",
+        "ask Slurm, prove the answers by jobs, write site-config/NAME/site.yaml",
         init_command,
         argument("name NAME", "default: Slurm's cluster name", nargs="?"),
-        flag("--yes", "accept detected defaults without prompting"),
         argument("--account", "Slurm account of the jobs"),
         argument("--qos", "QOS of the jobs"),
         repeated("--access OPTION", "further sbatch option"),

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from assay.sites.slurm import ADDRESSES
+from assay.sites.loading import ADDRESSES
 from records.errors import AssayError
 from records.text.plain_text import one_line
 from records.text.withheld import masked

@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves a described site by jobs: nodes, work folder, each environment on one node and on two."""
+"""Proves a described site by jobs: nodes, work folder, each environment; `assay site check`, which
+repeats that, names what has changed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
 
+from assay import BASE
+from assay.onboarding.slurm_view import SlurmView, ask_slurm
 from assay.probe.job import spoken
 from assay.probe.probe import Probes
-from assay.probe.reading import ProbeResult, fault_of, placement_faults
-from assay.probe.trials import Trial, trial_of
-from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
-from assay.sites.slurm import SlurmSite
+from assay.probe.trials import ProbeResult, fault_of, placement_faults, trial_of
+from assay.sites.description import (
+    EnvironmentKeys,
+    PartitionDescription,
+    SiteFile,
+    of_partition,
+)
+from assay.sites.loading import SlurmSite
+from assay.sites.site_file import read_site_file, site_file
 from assay.sites.values import expanded
 from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
+from records.forms import Form, Part, key
 from records.site.node_facts import NodeFacts
 from records.waiting import ATTEMPT_S, scaled
 
@@ -25,6 +35,8 @@ from records.waiting import ATTEMPT_S, scaled
 PROOF_FILE = "proof.json"
 #: Seconds of a job besides its attempts: a build, slow file systems.
 _JOB_S = 240
+#: Facts of a proof that change from one to the next and mean nothing.
+_FLEETING = ("nodes", "failed_starts", "way", "faults")
 
 #: Ways to start the ranks of each environment, the first right one is kept.
 Ways = Mapping[str, Sequence[EnvironmentKeys]]
@@ -56,7 +68,6 @@ class PartitionProof(msgspec.Struct, frozen=True, kw_only=True):
 
     nodes: dict[str, NodeFacts] = {}
     environments: dict[str, EnvironmentProof] = {}
-    waited_s: float = 0.0
 
     def proven(self) -> dict[str, EnvironmentProof]:
         """The environments without a fault."""
@@ -77,9 +88,9 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     def faults(self) -> list[str]:
         """Reasons why environments are not proven, each with its partition and environment."""
         return [
-            f"{key}, {name}: {fault}"
-            for key, partition in self.partitions.items()
-            for name, environment in partition.environments.items()
+            f"{partition}, {name}: {fault}"
+            for partition, proof in self.partitions.items()
+            for name, environment in proof.environments.items()
             for fault in environment.faults
         ]
 
@@ -94,109 +105,77 @@ def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say) -> Proof:
     Raises AssayError where the work folder is not shared or Slurm refuses the jobs for good.
     """
     proofs = {}
-    for key in file.partitions:
-        site = SlurmSite(of_partition(file, key))
+    for partition in file.partitions:
+        site = SlurmSite(of_partition(file, partition))
         with Probes(site, expanded(work_dir), spoken(say)) as probes:
-            proofs[key] = _Proving(site, probes, ways, say).partition(key)
+            proofs[partition] = _partition_proof(site, probes, ways, say)
     return Proof(work_dir=work_dir, partitions=proofs)
 
 
-class _Proving:
-    """A partition being proven."""
-
-    def __init__(self, site: SlurmSite, probes: Probes, ways: Ways, say: Say) -> None:
-        self._site, self._probes, self._ways, self._say = site, probes, ways, say
-        self._per_node = min(2, site.description.cores_per_node)
-
-    def partition(self, key: str) -> PartitionProof:
-        """Facts of one or two nodes first: the folder is shared, jobs are taken."""
-        described, probes, say = self._site.description, self._probes, self._say
-        sizes = [size for size in (1, 2) if size <= described.nodes]
-        say(f"{key}: a probe job on {sizes[-1]} node{'s' * (sizes[-1] > 1)}")
-        facts = probes.result(probes.submit(f"assay-{key}", sizes[-1], 1, [], limit_s=_JOB_S))
-        names = [name for name in described.environments if name in self._ways]
-        on_login = probes.build_on_login([self._trial(name, 1) for name in names], say)
-        for name in (name for name in names if on_login[name] is not None):
-            say(f"{name} does not compile on this machine; its job tries it on a node")
-        if names:
-            say(f"{key}: {len(names) * len(sizes)} probe jobs of {', '.join(names)}")
-        jobs = {
-            (name, size): probes.submit(
-                f"assay-{key}-{name}-{size}",
-                size,
-                self._per_node,
-                [self._trial(name, size)],
-                limit_s=int(_JOB_S + len(self._ways[name]) * (scaled(ATTEMPT_S) + 5)),
-            )
-            for name in names
-            for size in sizes
-        }
-        results = {place: probes.result(job) for place, job in jobs.items()}
-        proofs = {}
-        for name in names:
-            proof = self._judged(name, [results[name, size] for size in sizes], on_login[name])
-            library = (proof.library or "").partition(";")[0]
-            proven = f"is proven, started by `{proof.start}`: {library}"
-            say(f"{key}: {name} {'is not proven' if proof.faults else proven}")
-            proofs[name] = proof
-        every = [facts, *results.values()]
-        return PartitionProof(
-            nodes={name: node for result in every for name, node in result.nodes.items()},
-            environments=proofs,
-            waited_s=round(max(result.waited_s for result in every), 1),
+def _partition_proof(site: SlurmSite, probes: Probes, ways: Ways, say: Say) -> PartitionProof:
+    """A job for each environment, on two nodes where there are two."""
+    described, partition = site.description, site.description.partition
+    nodes, per_node = min(2, described.nodes), min(2, described.cores_per_node)
+    names = [name for name in described.environments if name in ways]
+    trials = {name: trial_of(site, name, nodes * per_node, per_node, ways[name]) for name in names}
+    on_login = probes.build_on_login([*trials.values()], say)
+    for name in (name for name in names if on_login[name] is not None):
+        say(f"{name} does not compile on this machine; its job tries it on a node")
+    say(f"{partition}: probe jobs of {', '.join(names)} on {nodes} node{'s' * (nodes > 1)}")
+    jobs = {
+        name: probes.submit(
+            f"assay-{partition}-{name}",
+            nodes,
+            per_node,
+            [trial],
+            limit_s=int(_JOB_S + len(ways[name]) * (scaled(ATTEMPT_S) + 5)),
         )
+        for name, trial in trials.items()
+    }
+    results = {name: probes.result(job) for name, job in jobs.items()}
+    proofs = {}
+    for name, result in results.items():
+        proof = proofs[name] = _judged(site, name, result, per_node, on_login[name])
+        library = (proof.library or "").partition(";")[0]
+        proven = f"is proven, started by `{proof.start}`: {library}"
+        say(f"{partition}: {name} {'is not proven' if proof.faults else proven}")
+        if proof.counted is False and described.network.counted:
+            say(f"{name}: no interface counter saw its messages between nodes")
+    met = {name: node for result in results.values() for name, node in result.nodes.items()}
+    return PartitionProof(nodes=met, environments=proofs)
 
-    def _trial(self, name: str, nodes: int) -> Trial:
-        # Whichever way is right on two nodes, one node has tried it too.
-        every = nodes == 1 < self._site.description.nodes
-        ranks, ways = nodes * self._per_node, self._ways[name]
-        return trial_of(self._site, name, ranks, self._per_node, ways, every=every)
 
-    def _judged(
-        self, name: str, results: Sequence[ProbeResult], on_login: str | None
-    ) -> EnvironmentProof:
-        trials = [result.trials[name] for result in results]
-        rights = [{i for i, one in enumerate(trial.attempts) if one.right} for trial in trials]
-        failed = {one.label: one.reason for t in trials for one in t.attempts if not one.right}
-        # The first way that started ranks right on one node and on two.
-        way = min(set.intersection(*rights), default=None)
-        if way is None:
-            faults = self._faults(name, results, on_login)
-            return EnvironmentProof(faults=faults, modules=trials[0].modules, failed_starts=failed)
-        last, widest = trials[-1], trials[-1].attempts[way]
-        assert widest.evidence is not None
-        counted, links = None, widest.evidence.links
-        if len(results[-1].allocated) > 1:  # whether receivers' interfaces saw what was sent
-            counted = bool(links) and all(x.arrived_bytes >= x.sent_bytes for x in links)
-        if counted is False and self._site.description.network.counted:
-            self._say(f"{name}: no interface counter saw its messages between nodes")
-        against: list[str] = []
-        for trial, result in zip(trials, results, strict=True):
-            placed = (self._site, name, trial.attempts[way], result, self._per_node)
-            against += placement_faults(*placed, counted=bool(counted))
-        return EnvironmentProof(
-            faults=list(dict.fromkeys(against)),
-            way=way,
-            start=widest.label,
-            library=widest.evidence.library,
-            library_file=widest.evidence.library_file,
-            standard=widest.evidence.standard,
-            modules=last.modules,
-            compiler=last.compiler,
-            compiler_version=last.compiler_version,
-            builds_on="login" if on_login is None else "job",
-            counted=counted,
-            nodes=sorted({node for result in results for node in result.allocated}),
-            failed_starts=failed,
-        )
-
-    def _faults(self, name: str, results: Sequence[ProbeResult], on_login: str | None) -> list[str]:
-        """Why no way is right; one and two nodes say the same but for their names."""
-        reasons = [fault_of(self._site, name, result, self._per_node) for result in results]
-        faults = list({reason.partition("\n")[0]: reason for reason in reasons if reason}.values())
-        if on_login is not None and any(result.trials[name].build_status for result in results):
+def _judged(
+    site: SlurmSite, name: str, result: ProbeResult, per_node: int, on_login: str | None
+) -> EnvironmentProof:
+    """Proof of an environment by its job; `on_login`: output of its build there if it failed."""
+    trial, attempt = result.trials[name], result.trials[name].right
+    failed = {one.label: one.reason for one in trial.attempts if not one.right}
+    if attempt is None or attempt.evidence is None:
+        faults = [fault_of(site, name, result, per_node) or "its ranks do not start right"]
+        if on_login is not None and trial.build_status:
             faults.append(f"on this machine the build printed:\n{on_login.strip()}")
-        return faults or ["starts differently on one node and on two: no way is right on both"]
+        return EnvironmentProof(faults=faults, modules=trial.modules, failed_starts=failed)
+    evidence, counted = attempt.evidence, None
+    if len(result.allocated) > 1:  # receivers' interfaces are to have seen what was sent
+        counted = all(link.arrived_bytes >= link.sent_bytes for link in evidence.links)
+        counted = counted and bool(evidence.links)
+    placed = (site, name, attempt, result, per_node)
+    return EnvironmentProof(
+        faults=placement_faults(*placed, counted=bool(counted)),
+        way=trial.attempts.index(attempt),
+        start=attempt.label,
+        library=evidence.library,
+        library_file=evidence.library_file,
+        standard=evidence.standard,
+        modules=trial.modules,
+        compiler=trial.compiler,
+        compiler_version=trial.compiler_version,
+        builds_on="login" if on_login is None else "job",
+        counted=counted,
+        nodes=sorted(result.allocated),
+        failed_starts=failed,
+    )
 
 
 def keep_proof(path: Path, proof: Proof) -> None:
@@ -215,3 +194,122 @@ def read_proof(text: bytes, where: str) -> Proof:
         raise AssayError(
             f"{where}: {error}; make it anew with assay site check --accept"
         ) from error
+
+
+class SiteChangePart(Part):
+    """A difference to the last proof of a site."""
+
+    what: Annotated[str, key("Name of the fact that differs.")]
+    before: Annotated[str | None, key("Former value; null: it was not there.")]
+    now: Annotated[str | None, key("Present value; null: it is gone.")]
+
+    @property
+    def text(self) -> str:
+        """ "batch, mpich: library: MPICH 4.0.2 → MPICH 4.1"."""
+        return f"{self.what}: {self.before or 'none'} → {self.now or 'none'}"
+
+
+class SiteCheckForm(Form, kw_only=True):
+    """`assay site check`: a site proven again."""
+
+    site: Annotated[str, key("The site.")]
+    faults: Annotated[list[str], key("Reasons why something is not proven now.")]
+    changes: Annotated[list[SiteChangePart], key("Changes since the last proof.")]
+    proof: Annotated[
+        dict[str, Any] | None,
+        key("The proof, as in proof.json next to site.yaml; null: no job could run."),
+    ]
+
+
+def check_site(name: str, say: Say, *, accept: bool) -> SiteCheckForm:
+    """Repeat the proof. Raises AssayError for a site that cannot be checked."""
+    file = read_site_file(name)
+    if file.virtual_cluster:
+        raise AssayError(
+            f"site {name} is a virtual cluster; check it with assay doctor --site {name}"
+        )
+    kept = site_file(name).with_name(PROOF_FILE)
+    view = ask_slurm()
+    changes = [
+        change
+        for partition, keys in file.partitions.items()
+        for change in against_slurm(partition, keys, view)
+    ]
+    mpis = {mpi: way for mpi, way in file.environments.items() if "mpi" in way.features}
+    try:
+        ways = {mpi: [way] for mpi, way in mpis.items()}
+        proof = prove(file, ways, file.work_dir or str(BASE / "results"), say)
+    except InfrastructureError:
+        raise
+    except AssayError as error:  # Slurm takes no job there any more, or the folder is not shared
+        return SiteCheckForm(site=name, faults=[str(error)], changes=changes, proof=None)
+    if kept.exists():
+        changes += differences(read_proof(kept.read_bytes(), str(kept)), proof)
+    else:
+        say(f"{kept} is not there: nothing to compare the proof with; --accept keeps this one")
+    if accept:
+        keep_proof(kept, proof)
+    return SiteCheckForm(
+        site=name, faults=proof.faults, changes=changes, proof=msgspec.to_builtins(proof)
+    )
+
+
+def against_slurm(
+    partition: str, keys: PartitionDescription, view: SlurmView
+) -> Iterator[SiteChangePart]:
+    """Where Slurm says otherwise than the file of a partition."""
+    name = keys.slurm_partition or partition
+    there = view.partitions.get(name)
+    if there is None or not there.usable:
+        state = "is not there" if there is None else "is closed to you, or not up"
+        yield SiteChangePart(f"{partition}: partition {name}", "used", state)
+        return
+    longest, stated = there.longest_job_s, keys.longest_job_s
+    if longest is not None and (stated is None or stated > longest):
+        yield SiteChangePart(f"{partition}: longest_job_s", str(stated), str(longest))
+    nodes = [node for node in view.nodes if name in node.partitions]
+    alike = [node for node in nodes if node.cores == keys.cores_per_node]
+    if not alike:
+        counts = ", ".join(sorted({str(node.cores) for node in nodes})) or None
+        yield SiteChangePart(f"{partition}: cores_per_node", str(keys.cores_per_node), counts)
+        return
+    out = [node.name for node in alike if not node.in_service]
+    if len(alike) - len(out) < keys.nodes:
+        left = f"{len(alike) - len(out)} in service ({', '.join(out[:8]) or 'no more are known'})"
+        yield SiteChangePart(f"{partition}: nodes", str(keys.nodes), left)
+    memory, wanted = max(node.memory_bytes for node in alike), keys.memory_bytes_per_node
+    if memory < wanted:
+        yield SiteChangePart(f"{partition}: memory_bytes_per_node", str(wanted), str(memory))
+
+
+def differences(before: Proof, now: Proof) -> list[SiteChangePart]:
+    """Changes from one proof to the next: of environments, but those not proven now, which have
+    faults, and of nodes that both met."""
+    changes: list[SiteChangePart] = []
+    for name in sorted(before.partitions.keys() | now.partitions.keys()):
+        old, new = (proof.partitions.get(name, PartitionProof()) for proof in (before, now))
+        for mpi in sorted(old.environments.keys() | new.environments.keys()):
+            if not new.faults_of(mpi):
+                sides = (proof.environments.get(mpi) for proof in (old, new))
+                changes += _changes(f"{name}, {mpi}: ", *sides)
+        for node in sorted(old.nodes.keys() & new.nodes.keys()):
+            changes += _changes(f"node {node}: ", old.nodes[node], new.nodes[node])
+    return changes
+
+
+def _changes(head: str, before: Any, now: Any) -> Iterator[SiteChangePart]:
+    old, new = (dict(_flat(msgspec.to_builtins(side) or {})) for side in (before, now))
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            yield SiteChangePart(f"{head}{name}", old.get(name), new.get(name))
+
+
+def _flat(value: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, str]]:
+    for name, inner in value.items():
+        if name in _FLEETING:
+            continue
+        if isinstance(inner, Mapping):
+            yield from _flat(inner, f"{head}{name}: ")
+        elif inner not in (None, [], ""):
+            text = ", ".join(map(str, inner)) if isinstance(inner, list) else str(inner)
+            yield f"{head}{name}", text

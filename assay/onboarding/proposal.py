@@ -10,12 +10,11 @@ from typing import Any
 
 import yaml
 
-from assay.onboarding.mpi_search import FoundMpi
-from assay.onboarding.node_types import NodeType
+from assay.onboarding.mpi import FoundMpi
 from assay.onboarding.proof import EnvironmentProof, Proof
-from assay.onboarding.slurm_view import Partition, SlurmLimits, SlurmView, answer_of
+from assay.onboarding.slurm_view import NodeType, SlurmView, answer_of
 from assay.sites.description import EnvironmentKeys
-from assay.sites.slurm import callers_access
+from assay.sites.loading import callers_access
 from records.errors import AssayError
 from records.site.node_facts import NodeFacts
 
@@ -33,27 +32,6 @@ _FAMILIES = {
 }
 _ANY_PMI = ("pmix", "pmi2", "cray_shasta")
 _ETHERNET_FRAME_BYTES, _TCP_HEADER_BYTES = 38, 52
-#: Comments on keys.
-_COMMENTS = {
-    "access": "each sbatch gets these",
-    "work_dir": "seen by nodes and this machine; variables that are not set are refused",
-    "login_modules": "of a login shell of the site; a job loads those that it lacks",
-    "build_on": "programs do not compile on the login node",
-    "nodes": "in service now, as many as one job may have",
-    "longest_job_s": "partition, account and QOS allow no more",
-    "slurm_partition": "Slurm's name",
-    "resources": "what a case asks for",
-    "counted": "no counter sees MPI: records say network-unproven",
-    "payload_share": "headers of TCP leave so much",
-    "preload": "MPICH 4.0 over UCX may hang in MPI_Finalize without it",
-    "library": "of what the library calls itself",
-}
-_WIDTH = 110
-#: The order of the keys at the top.
-_ORDER = (
-    *("schema", "name", "description", "access", "modules_system", "login_modules"),
-    *("work_dir", "build_on", "partitions", "environments"),
-)
 #: Options by which Slurm takes jobs: account and QOS.
 Access = tuple[str, ...]
 
@@ -88,38 +66,25 @@ def _accesses(view: SlurmView, partition: str) -> Iterator[Access]:
     yield ()
 
 
-def _limits(view: SlurmView, access: Access) -> Iterator[SlurmLimits]:
-    """The limits of account and QOS."""
-    options = dict(word.lstrip("-").partition("=")[::2] for word in (*callers_access(), *access))
-    asked = options.get("account")
-    mine = next((one for one in view.associations if asked in (None, one.account)), None)
-    if mine is not None:
-        yield mine.limits
-    name = options.get("qos") or next(iter(mine.qos if mine else ()), "")
-    if name in view.qos:
-        yield view.qos[name]
-
-
 def partition_data(view: SlurmView, kind: NodeType, access: Access) -> dict[str, Any]:
-    """The keys of a partition: nodes in service and times within all limits, and what cases may
-    ask for: GPUs, memory where Slurm gives it out, switches of a tree."""
-    node = kind.nodes[0]
-    limits: list[Partition | SlurmLimits] = [kind.partition, *_limits(view, access)]
-    longest = min((one.longest_job_s for one in limits if one.longest_job_s), default=None)
+    """The keys of a partition: nodes in service, the partition's limits, and what cases may ask
+    for: GPUs, memory where Slurm gives it out, switches of a tree."""
+    node, partition = kind.nodes[0], kind.partition
     resources = {"gpu": [f"--gres={kind.gpus}:{{count}}"]} if kind.gpus else {}
     if "MEMORY" in view.settings.get("SelectTypeParameters", "").upper():
         resources["memory"] = ["--mem={megabytes}M"]
-    if view.topology is not None:
+    if view.topology:
         resources["switches"] = ["--switches={count}"]
     data = {
-        "nodes": min([kind.in_service, *(one.most_nodes for one in limits if one.most_nodes)]),
+        "nodes": min(kind.in_service, partition.most_nodes or kind.in_service),
         "cores_per_node": node.cores,
         "sockets_per_node": node.sockets,
         "memory_bytes_per_node": min(one.memory_bytes for one in kind.nodes),
-        "slurm_partition": kind.partition.name if kind.key != kind.partition.name else None,
-        "access": list(kind.options),
-        "longest_job_s": longest,
+        "slurm_partition": partition.name if kind.key != partition.name else None,
+        "access": [*access, *kind.options],
+        "longest_job_s": partition.longest_job_s,
         "resources": resources,
+        "topology": {"slurm": "topology.conf"} if view.topology else None,
     }
     return {key: value for key, value in data.items() if value or isinstance(value, int)}
 
@@ -148,7 +113,7 @@ def ways_of(
     options = [[f"--mpi={name}"] for name in wanted if name in mpi_types]
     kinds = {"openmpi": ["assay-openmpi"], "mpich": ["assay-hydra"]}
     ways: list[dict[str, Any]] = [
-        *({"launcher": "assay-srun", "launcher_options": one} for one in [*options, []]),
+        *({"launcher": "assay-srun", "launcher_options": words} for words in [*options, []]),
         *(
             {"launcher": kind, "launcher_options": [], "mpirun": name}
             for name in mpi.launchers
@@ -176,7 +141,7 @@ def proven_data(
             continue
         partition, own = proof.partitions[key], dict(data["partitions"][key])
         network = network_data(list(partition.nodes.values()))
-        counted = [one.counted for one in partition.environments.values()]
+        counted = [environment.counted for environment in partition.environments.values()]
         if not any(counted) and False in counted:
             network["counted"] = False
         if network:
@@ -214,7 +179,7 @@ def library_pattern(library: str) -> str:
 
 
 def network_data(nodes: Sequence[NodeFacts]) -> dict[str, Any]:
-    """The fastest kind of link that every node has; nothing where no speed can be read."""
+    """The fastest kind of link of the first node; nothing where no speed can be read."""
     rates = [
         (float(nic.bits_per_second), nic)
         for facts in nodes[:1]
@@ -234,23 +199,24 @@ def network_data(nodes: Sequence[NodeFacts]) -> dict[str, Any]:
     return data
 
 
-def site_text(data: Mapping[str, Any], cluster: str, notes: Sequence[str]) -> str:
-    """The file: `data` in the order of its keys, with comments, `notes` at its head."""
+def site_text(data: Mapping[str, Any], cluster: str) -> str:
+    """The file: `data` in the order of its keys, below a comment on its origin."""
     today = datetime.now(UTC).date().isoformat()
-    head = [
-        "# SPDX-License-Identifier: Apache-2.0",
-        f"# {cluster}: written by `assay site init`, proven by jobs on {today};"
-        f" `assay site check {data['name']}` repeats that.",
-        "# Every key is explained in docs/sites.md. For roofs in reports add to a partition:"
-        " core_peak_flop_per_s,",
-        "# memory_bytes_per_second (nominal rates of a core and of a node's memory).",
-        *(f"# {note}"[:_WIDTH] for note in notes),
-    ]
-    ordered = {key: _whole_numbers(data[key]) for key in sorted(data, key=_ORDER.index)}
+    head = f"""\
+# SPDX-License-Identifier: Apache-2.0
+# {cluster}: written by `assay site init`, proven by jobs on {today}.
+# `assay site check {data["name"]}` repeats that. Every key is explained in docs/sites.md.
+# For roofs in reports add to a partition: core_peak_flop_per_s, memory_bytes_per_second (nominal
+# rates of a core and of a node's memory), network: {{bits_per_second: ...}} where it is missing.
+"""
     text = yaml.safe_dump(
-        ordered, default_flow_style=None, sort_keys=False, width=10**6, allow_unicode=True
+        _whole_numbers(data),
+        default_flow_style=None,
+        sort_keys=False,
+        width=10**6,
+        allow_unicode=True,
     )
-    return "\n".join([*head, *map(_commented, text.splitlines()), ""])
+    return f"{head}{text}"
 
 
 def _whole_numbers(value: Any) -> Any:
@@ -258,15 +224,3 @@ def _whole_numbers(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _whole_numbers(inner) for key, inner in value.items()}
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _commented(line: str) -> str:
-    """A line with the comment on its key, or on a key inside of its value."""
-    key, _, value = line.strip().partition(":")
-    if key == "memory_bytes_per_node":
-        return f"{line}  # {int(value) / 2**30:.1f} GiB"
-    keys = [key, *re.findall(r"(\w+): ", value)]
-    comments = [_COMMENTS[name] for name in keys if name in _COMMENTS]
-    if not comments or len(line) + len(comments[-1]) > _WIDTH + 30:
-        return line
-    return f"{line}  # {comments[-1]}"

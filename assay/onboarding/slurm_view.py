@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The view of Slurm (20.11 and later) that an ordinary user has of a cluster, as data."""
+"""The view of Slurm (20.11 and later) that an ordinary user has of a cluster, as data: partitions,
+nodes and their types, accounts, the tree of switches."""
 
 from __future__ import annotations
 
@@ -7,17 +8,18 @@ import grp
 import os
 import pwd
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+
+from ClusterShell.NodeSet import NodeSet
 
 from assay.commands import run_command
 from assay.sites.login import login_environment
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.text import seconds_of
 from records.errors import InfrastructureError
-from records.site.topology import TopologyDescription, switches_of
 
 _KEY = re.compile(r"(?:^|\s)([A-Za-z][\w:/]*)=")
 #: States in which a node takes jobs, or will when those that it has are done.
@@ -25,8 +27,10 @@ _IN_SERVICE = {"IDLE", "MIXED", "ALLOCATED", "COMPLETING", "PLANNED", "RESERVED"
 _OUT = re.compile(
     r"(?<!POWER_)(?<!POWERING_)(?<!POWERED_)DOWN|DRAIN|FAIL|NOT_RESPONDING|FUTURE|UNKNOWN|\*"
 )
-#: Names of partitions whose jobs are commonly preempted.
-_PREEMPTIBLE = re.compile(r"preempt|scaveng|backfill|killable|standby", re.IGNORECASE)
+#: Memories that differ by less are of one type: firmware takes a little, node by node.
+_MEMORY_TOLERANCE = 0.05
+#: A partition of shorter jobs is for trying things out.
+_SHORT_S = 3600
 
 
 @dataclass(frozen=True)
@@ -60,25 +64,17 @@ class Node:
 
 
 @dataclass(frozen=True)
-class SlurmLimits:
-    """The limits of an account or a QOS; None: none is stated."""
-
-    longest_job_s: int | None = None
-    most_nodes: int | None = None
-
-
-@dataclass(frozen=True)
 class Association:
     """An account of the user: its QOS, the default one first where it is known."""
 
     account: str
     qos: tuple[str, ...]
-    limits: SlurmLimits
 
 
 @dataclass(frozen=True)
 class SlurmView:
-    """A cluster; without slurmdbd it has no associations."""
+    """A cluster; without slurmdbd it has no associations, with one switch alone no `topology`, the
+    lines of a topology.conf."""
 
     cluster: str
     version: str
@@ -86,9 +82,8 @@ class SlurmView:
     partitions: dict[str, Partition]
     nodes: list[Node]
     associations: list[Association]
-    qos: dict[str, SlurmLimits]
     mpi_types: list[str]
-    topology: TopologyDescription | None
+    topology: list[str]
 
 
 def answer_of(*argv: str) -> Answer:
@@ -110,7 +105,7 @@ def ask_slurm() -> SlurmView:
     settings = {key.strip(): value.strip() for key, value in pairs}
     user = pwd.getpwuid(os.geteuid()).pw_name
     account = _accounting("user", user, "format=defaultaccount").strip()
-    form = "format=account,qos,defaultqos,maxwall,maxtres"
+    form = "format=account,qos,defaultqos"
     mpi = answer_of("srun", "--mpi=list")
     groups = set()
     for number in {os.getegid(), *os.getgroups()}:
@@ -123,7 +118,6 @@ def ask_slurm() -> SlurmView:
         partitions=partitions_of(_shown("partition"), frozenset(groups)),
         nodes=nodes_of(_shown("node")),
         associations=associations_of(_accounting("assoc", f"user={user}", form), account),
-        qos=qos_of(_accounting("qos", "format=name,maxwall,maxtres,maxtrespu")),
         mpi_types=mpi_types_of(f"{mpi.stdout}\n{mpi.stderr}"),
         topology=_topology(settings),
     )
@@ -142,22 +136,13 @@ def _accounting(*words: str) -> str:
     return "" if answer.status else answer.stdout
 
 
-def _topology(settings: dict[str, str]) -> TopologyDescription | None:
-    """The site's topology.conf where it can be read, else the tree as Slurm shows it.
-
-    One switch alone makes no topology: all nodes are alike.
-    """
+def _topology(settings: dict[str, str]) -> list[str]:
+    """A line for each switch of the tree that Slurm knows; one alone makes no topology."""
     if "tree" not in settings.get("TopologyPlugin", ""):
-        return None
+        return []
     shown = answer_of("scontrol", "show", "topology").stdout.splitlines()
     lines = [line for line in shown if "SwitchName=" in line]
-    switches = switches_of("\n".join(lines), "scontrol show topology") if lines else {}
-    if len(switches) < 2:
-        return None
-    file = Path(settings.get("SLURM_CONF", "/etc/slurm/slurm.conf")).with_name("topology.conf")
-    if os.access(file, os.R_OK):
-        return TopologyDescription(slurm=str(file))
-    return TopologyDescription(switches=switches)
+    return lines if len(lines) > 1 else []
 
 
 def fields_of(line: str) -> dict[str, str]:
@@ -189,8 +174,7 @@ def _partition(fields: dict[str, str], groups: frozenset[str]) -> Partition:
         usable=is_open and (allowed is None or bool(allowed & groups)),
         longest_job_s=seconds_of(fields.get("MaxTime", "UNLIMITED")),
         most_nodes=_number(fields.get("MaxNodes")),
-        preemptible=fields.get("PreemptMode", "OFF") not in ("OFF", "")
-        or _PREEMPTIBLE.search(name) is not None,
+        preemptible=fields.get("PreemptMode", "OFF") not in ("OFF", ""),
         limits_memory=any(_number(fields.get(f"DefMemPer{unit}")) for unit in ("Node", "CPU")),
         accounts=_allowed(fields.get("AllowAccounts", "ALL")),
         qos=_allowed(fields.get("AllowQos", "ALL")),
@@ -226,30 +210,13 @@ def _node(fields: dict[str, str]) -> Node:
 
 
 def associations_of(text: str, default_account: str) -> list[Association]:
-    """`sacctmgr -nP show assoc … format=account,qos,defaultqos,maxwall,maxtres`, default first."""
+    """`sacctmgr -nP show assoc … format=account,qos,defaultqos`, the default account first."""
     associations: dict[str, Association] = {}
-    for account, qos, default, wall, tres in _rows(text, 5):
+    for account, qos, default in (line.split("|") for line in text.splitlines()):
         names = [name.strip("+-") for name in qos.split(",") if name]
         names.sort(key=lambda name: name != default)
-        limits = _limits(wall, tres)
-        associations.setdefault(account, Association(account, tuple(names), limits))
+        associations.setdefault(account, Association(account, tuple(names)))
     return sorted(associations.values(), key=lambda known: known.account != default_account)
-
-
-def qos_of(text: str) -> dict[str, SlurmLimits]:
-    """`sacctmgr -nP show qos format=name,maxwall,maxtres,maxtrespu`."""
-    return {name: _limits(*limits) for name, *limits in _rows(text, 4)}
-
-
-def _limits(wall: str, *tres: str) -> SlurmLimits:
-    nodes = re.findall(r"(?:^|,)node=(\d+)", ",".join(tres))
-    return SlurmLimits(seconds_of(wall), min(map(int, nodes), default=None))
-
-
-def _rows(text: str, width: int) -> Iterator[list[str]]:
-    """The rows of `sacctmgr -nP` that have a name, each of `width` columns."""
-    rows = ([*line.split("|"), *[""] * width][:width] for line in text.splitlines())
-    return (row for row in rows if row[0])
 
 
 def mpi_types_of(text: str) -> list[str]:
@@ -271,3 +238,80 @@ def _names(text: str) -> frozenset[str]:
 def _allowed(text: str) -> frozenset[str] | None:
     """Names in a list of those who may use a partition; None: all may."""
     return None if text in ("ALL", "all") else _names(text)
+
+
+@dataclass(frozen=True)
+class NodeType:
+    """Nodes of one kind in one partition; `options` lead a job to them and no others."""
+
+    key: str
+    partition: Partition
+    nodes: Sequence[Node]
+    options: Sequence[str]
+
+    @property
+    def in_service(self) -> int:
+        """Number of its nodes that take jobs."""
+        return sum(node.in_service for node in self.nodes)
+
+    @property
+    def gpus(self) -> str | None:
+        """The name of its generic resource for GPUs, None where there is none."""
+        return next((one.split(":")[0] for one in self.nodes[0].gres if "gpu" in one), None)
+
+
+def node_types(nodes: Sequence[Node], partitions: Iterable[Partition]) -> list[NodeType]:
+    """The types, the one with the most nodes first; nodes in no usable partition are left out."""
+    usable, best_of = [partition for partition in partitions if partition.usable], []
+    for kind in _kinds(nodes):
+        having = [one for one in usable if any(one.name in node.partitions for node in kind)]
+        if having:
+            best = max(having, key=lambda partition: _merit(partition, kind))
+            best_of.append((best, [node for node in kind if best.name in node.partitions]))
+    shared = Counter(best.name for best, _ in best_of)
+    types = []
+    for best, kind in best_of:
+        own = {node.name for node in kind}
+        others = [n for n in nodes if best.name in n.partitions and n.name not in own]
+        feature = _feature(kind, others)
+        options = ["--mem=0"] if best.limits_memory else []
+        if others:
+            folded = str(NodeSet.fromlist([node.name for node in others]))
+            options.insert(0, f"--constraint={feature}" if feature else f"--exclude={folded}")
+        key, first = best.name, kind[0]
+        if shared[best.name] > 1:
+            size = first.gres[0].replace(":", "-") if first.gres else ""
+            size = size or f"{first.cores}c-{first.memory_bytes >> 30}g"
+            key = f"{best.name}-{feature or size}"
+        types.append(NodeType(key, best, kind, options))
+    return sorted(types, key=lambda kind: (-kind.in_service, -len(kind.nodes), kind.key))
+
+
+def _merit(partition: Partition, kind: Sequence[Node]) -> tuple[bool, bool, int, float, bool]:
+    """Better partitions are greater: not preempted, for long jobs, of many nodes."""
+    longest = float("inf") if partition.longest_job_s is None else partition.longest_job_s
+    many = sum(partition.name in node.partitions for node in kind)
+    return (not partition.preemptible, longest >= _SHORT_S, many, longest, partition.default)
+
+
+def _kinds(nodes: Iterable[Node]) -> list[list[Node]]:
+    """Nodes that are alike, in the order of their names."""
+    kinds: list[list[Node]] = []
+    latest: dict[object, list[Node]] = {}
+    for node in sorted(nodes, key=lambda node: (node.memory_bytes, node.name)):
+        alike = (node.sockets, node.cores, node.threads_per_core, node.gres)
+        kind = latest.get(alike)
+        # The least memory of a kind is the first's.
+        if kind and node.memory_bytes <= kind[0].memory_bytes * (1 + _MEMORY_TOLERANCE):
+            kind.append(node)
+        else:
+            latest[alike] = [node]
+            kinds.append(latest[alike])
+    return [sorted(kind, key=lambda node: node.name) for kind in kinds]
+
+
+def _feature(kind: Sequence[Node], others: Sequence[Node]) -> str | None:
+    """A feature that all these nodes have, and none of the others."""
+    common = frozenset.intersection(*(node.features for node in kind))
+    own = common.difference(*(node.features for node in others))
+    return min(own, key=lambda name: (len(name), name)) if own else None

@@ -15,7 +15,7 @@ from assay.schema import Campaign
 from assay.schema.combinations import combinations, refuse_too_many_cases
 from assay.schema.model import Variant
 from assay.schema.problems import model_problems
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from checks.common.brought import checks_with
 from checks.common.definition import CheckDefinition
 from checks.common.parameters import Parameters

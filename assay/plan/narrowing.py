@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from assay.schema import Campaign
 from assay.schema.model import Scale
 from assay.schema.problems import did_you_mean, listed
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from records.errors import AssayError
 
 

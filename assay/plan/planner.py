@@ -18,8 +18,7 @@ from assay.plan.short import Measured, short_launches
 from assay.schema import Campaign
 from assay.schema.model import Blocks, ReframeEntry
 from assay.schema.problems import listed
-from assay.sites.facts import SiteFacts
-from assay.sites.site import Site
+from assay.sites.site import Site, SiteFacts
 from checks.common.brought import brought_by
 from checks.common.registry import Checks, descriptions_of, folders_of, metrics_of
 from checks.common.resources import unknown_resource

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.plan.expand import Case, brief
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from checks.common.brought import checks_with
 from checks.common.definition import FastMachine
 from checks.common.durations import shortfall

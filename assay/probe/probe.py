@@ -15,8 +15,7 @@ from pathlib import Path
 
 from assay.commands import Pause
 from assay.probe.job import Job, JobFolder, Step, WorkFolderError
-from assay.probe.reading import ProbeResult, read_probe
-from assay.probe.trials import Trial, job_script, login_build_script
+from assay.probe.trials import ProbeResult, Trial, job_script, login_build_script, read_probe
 from assay.sites.site import Site
 from assay.terminal import Say, said_meanwhile
 from checks.common.slurm.allocation import Allocation

@@ -18,6 +18,10 @@ SCHEMA = 2
 SPACK_SUFFIX = "-spack"
 #: Replaced by the folder of the Spack view in `programs`.
 VIEW = "{view}"
+#: Keys of a partition that are passed on to ReFrame.
+ReframeKey = Literal[
+    "devices", "features", "extras", "container_platforms", "processor", "sched_options"
+]
 #: Replaced by the value in `options` and `variables` of a setting.
 VALUE = "{value}"
 
@@ -53,9 +57,9 @@ class EnvironmentKeys(Section):
     """An MPI implementation in one mode: how to compile for it, start it and recognise it."""
 
     like: str | None = key(
-        "Another environment of the file; this one then states only what differs. A scalar or list"
-        " replaces the other's; maps (variables, settings, programs) merge by key, at every depth;"
-        " null removes what the other has.",
+        "Another environment of the file, without `like`; this one then states only what differs. A"
+        " scalar or list replaces the other's; maps (variables, settings, programs) merge by key,"
+        " at every depth; null removes what the other has.",
         default=None,
         exclude=True,
     )
@@ -88,7 +92,6 @@ class EnvironmentKeys(Section):
     )
     features: list[str] = key("Features that checks may ask for.", default=["mpi"])
     modules: list[Module] = key("Modules to load, in this order.", default=[])
-    modules_folder: Line | None = key("Their folder, where the module path lacks it.", default=None)
     prepare: list[str] = key(
         "Shell commands before the modules are loaded, in every job, build and probe.", default=[]
     )
@@ -109,7 +112,6 @@ class EnvironmentKeys(Section):
     settings: dict[str, SettingDescription] = key("Settings that variants may change.", default={})
     preload: str = key("Library of checks/common/src/daemon that its ranks preload.", default="")
     source: str = key("Who built it: distribution, spack or site.", default="site")
-    ready_programs: str = key("Folder of our programs, built beforehand for it.", default="")
     packages: list[str] = key(
         "Packages of the distribution that it consists of, besides that of its library.", default=[]
     )
@@ -135,6 +137,7 @@ class EnvironmentDescription(EnvironmentKeys):
 
     variant_of: str | None = key("The environment that a variant changes.", default=None)
     chosen: dict[str, int] = key("Values of settings, in a variant.", default={})
+    ready_programs: str = key("Folder of our programs, built beforehand by Spack.", default="")
     spack_view: str | None = key("The view that Spack built it in.", default=None)
 
 
@@ -204,17 +207,6 @@ class SpackDescription(Section):
         return environment if self.alone else f"{environment}{SPACK_SUFFIX}"
 
 
-class ReframeDescription(Section):
-    """Keys that ReFrame knows of a partition and this file does not; passed on as they are."""
-
-    devices: list[dict[str, Any]] = key("Its `devices`, e.g. GPUs.", default=[])
-    features: list[str] = key("Its `features`.", default=[])
-    extras: dict[str, Any] = key("Its `extras`.", default={})
-    container_platforms: list[dict[str, Any]] = key("Its `container_platforms`.", default=[])
-    processor: dict[str, Any] = key("Its `processor`, besides num_cpus.", default={})
-    sched_options: dict[str, Any] = key("Its `sched_options`.", default={})
-
-
 class StorageDescription(Section):
     """A folder that check storage may fill, as far as a plan says."""
 
@@ -279,9 +271,11 @@ class PartitionKeys(Section):
         ' ["--switches={count}"].',
         default={},
     )
-    reframe: ReframeDescription = key(
-        "Keys that ReFrame's own site configuration knows of a partition and this file does not.",
-        default=ReframeDescription(),
+    reframe: dict[ReframeKey, Any] = key(
+        "Keys that ReFrame's own site configuration knows of a partition and this file does not,"
+        " passed on as they are: devices, features, extras, container_platforms, processor,"
+        " sched_options.",
+        default={},
     )
 
     @model_validator(mode="after")
@@ -327,11 +321,6 @@ class SiteKeys(Section):
         "File that a job sources where its shell lacks `module`, as in jobs that cron submits;"
         " default: looked for in $LMOD_PKG, /etc/profile.d, /usr/share/lmod and $MODULESHOME.",
         default=None,
-    )
-    login_modules: list[Module] = key(
-        "Modules that a login shell of the site has by itself, in this order; a job that lacks one,"
-        " as on nodes with another set-up, loads it before `prepare`.",
-        default=[],
     )
     work_dir: Line | None = key(
         "Folder that all nodes see, for launches, e.g. $SCRATCH/assay; default: the run directory.",

@@ -28,7 +28,6 @@ _PARTS = {
     "NetworkDescription": "`network`",
     "TopologyDescription": "`topology`",
     "SwitchDescription": "`topology.switches.NAME`",
-    "ReframeDescription": "`reframe`",
     "SpackDescription": "`spack`",
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small right campaign and right criteria as text, for tests to spoil, and sites to plan on."""
 
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 
 GOOD = """\
 schema: 1

@@ -22,8 +22,8 @@ from assay.run.driver import Driver
 from assay.run.progress import QUIET_S, Progress
 from assay.run.work_folder import WorkFolder
 from assay.sites import builds
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import chosen, read_site_file
-from assay.sites.slurm import SlurmSite
 from assay.terminal import said_meanwhile
 from checks.common.session.outcome import CompleteBuild, Outcome
 from records.errors import AssayError, InfrastructureError

@@ -13,14 +13,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.probe.reading import AttemptResult, TrialResult
+from assay.probe.trials import AttemptResult, TrialResult
 from assay.run import kept_builds, provenance
 from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.run.provenance import environment_as_run, with_facts
 from assay.run.work_folder import WorkFolder
+from assay.sites.loading import SlurmSite, VirtualSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
-from assay.sites.virtual import VirtualSite
 from assay.tests.test_stored_run import RUN
 from checks.common.evidence.ranks import Evidence
 from checks.common.session.outcome import CompleteBuild

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.sites import site_file
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
 from assay.tests.test_run_on_cluster import own_name
 from checks.common.json_lines import TOKEN
 from checks.common.session.launch_commands import Start, launch_words

@@ -22,7 +22,7 @@ from assay.cli.arguments import span_s
 from assay.nightly import judging
 from assay.nightly.notifying import Notice, Notifier, targets_of
 from assay.nightly.silence import heard, sentence_of
-from assay.sites.slurm import ADDRESSES
+from assay.sites.loading import ADDRESSES
 from records.errors import AssayError, InfrastructureError
 from records.history.model import Missed
 from records.history.store import Store

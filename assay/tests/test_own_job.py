@@ -6,7 +6,7 @@ import pytest
 from assay.plan import make_plan
 from assay.run.nodes import own_allocation, own_job, partition_nodes, refuse_own_nodes
 from assay.schema import campaign_from_text
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from assay.tests.test_shapes import say
 from assay.tests.test_shapes import site as site_of_scripts
 from records.errors import AssayError

@@ -9,8 +9,7 @@ import pytest
 from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts
 from assay.probe.probe import HERE as PROBE
-from assay.probe.reading import AttemptResult, read_probe
-from assay.probe.trials import Attempt, Trial, login_build_script
+from assay.probe.trials import Attempt, AttemptResult, Trial, login_build_script, read_probe
 from checks.common.sources import LIBRARY
 from setup.tests.needs import needs
 

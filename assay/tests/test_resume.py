@@ -8,9 +8,9 @@ import pytest
 from assay.plan import make_plan
 from assay.run.start import resume_run
 from assay.schema import campaign_from_text
-from assay.sites.facts import SiteFacts
+from assay.sites.loading import VirtualSite
+from assay.sites.site import SiteFacts
 from assay.sites.site_file import read_description
-from assay.sites.virtual import VirtualSite
 from records.errors import AssayError
 from records.run import run_directory as directory
 from records.run.provenance import Network, SiteAsRun

@@ -8,9 +8,9 @@ from assay.plan import make_plan
 from assay.run.infrastructure import asked
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.schema import campaign_from_text
-from assay.sites.facts import SiteFacts
+from assay.sites.loading import ADDRESSES, SlurmSite
+from assay.sites.site import SiteFacts
 from assay.sites.site_file import chosen, read_site_file
-from assay.sites.slurm import ADDRESSES, SlurmSite
 from records.errors import AssayError
 
 SITE = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}, "b": {"mpi"}})

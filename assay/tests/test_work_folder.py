@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.run.work_folder import WorkFolder
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
 from records.errors import AssayError, InfrastructureError
 from records.run.run_directory import RunDirectory
 from records.untrusted import RefusedFileError

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from assay.criteria.risks import MARGIN, SimulatedMachines
 from assay.plan import Narrowing, make_plan
 from assay.schema import load_campaign
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from bench.claims.acceptance import criteria_of, criterion
 from bench.rows import Row, efforts, share
 from plugins.contract.risks import Chances, chances, machine_chances, share_chances

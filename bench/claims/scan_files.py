@@ -25,7 +25,7 @@ from ClusterShell.NodeSet import NodeSet
 
 from assay.plan import make_plan
 from assay.schema import Campaign
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from bench.claims.pair_scans import CRITERIA
 from bench.judging import Finding, Judgement, gather, judge_acceptance
 from bench.rows import Row, efforts, printed, share

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPIs of the login node: wrappers in PATH, and modules whose name is an MPI's.
+
+A module that does not load alone is loaded behind those that Lmod's `module spider` or its own
+message names. Modules that need others and do not name them are found where the person has loaded
+them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.commands import run_command
+from assay.sites.login import login_environment, modules_of_caller
+from assay.terminal import Say
+from checks.common.session.preparation import NO_MODULE, preparation
+from checks.common.slurm.commands import Answer
+from records.errors import InfrastructureError
+from records.text.natural import natural
+from reports.notation.labels import shortened
+
+#: Names of modules that hold an MPI, at any place of a name such as compilers/openmpi/4.1.
+_MPI_NAME = re.compile(
+    r"(^|[/_-])(open-?mpi|ompi|mpich|mvapich|cray-mpich|impi|intel-?mpi|intel-oneapi-mpi"
+    r"|oneapi-mpi|hpcx(-\w+)?|spectrum-mpi|psmpi|parastation-?mpi|mpt|bullxmpi|mpi)"
+    r"\d*(?=$|[/_.-])",
+    re.IGNORECASE,
+)
+_COMPILER = re.compile(
+    r"(?:^|[/\s:-])(gcc|gnu|intel|oneapi|aocc|nvhpc|pgi|clang|llvm|cce|arm)(?![a-z])", re.I
+)
+#: Modules that are tried of each name, the newest; ways to each; modules of a way.
+_MOST_VERSIONS, _MOST_WAYS, _DEEPEST = 4, 6, 4
+#: Characters of a reason.
+_REASON_LENGTH = 200
+#: Compiler wrappers in the order of preference, after Intel's own.
+_WRAPPERS = ("mpiicx", "mpiicc", "mpicc", "mpicc.mpich", "mpicc.openmpi")
+_LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra")
+_LOOK = (
+    f"for name in {' '.join((*_WRAPPERS, *_LAUNCHERS))}"
+    + r"""; do
+    found=$(command -v "$name") && echo "@have $name=$found"
+done
+[ -z "${CRAY_MPICH_VERSION:-}" ] || echo "@have cc=$(command -v cc)"
+for name in mpirun mpiexec mpirun.mpich mpirun.openmpi; do
+    command -v "$name" >/dev/null && echo "@version $name=$($name --version 2>&1 </dev/null |
+        head -n 4 | tr '\n' ' ')"
+done
+echo "@loaded=${LOADEDMODULES:-}"
+"""
+)
+#: Family → what its launcher says of itself.
+_FAMILIES = (
+    ("openmpi", re.compile(r"Open MPI\)? *v?([\d.]+)|OpenRTE\)? ([\d.]+)")),
+    ("intelmpi", re.compile(r"Intel\(R\) MPI Library.*?Version ([\d.]+)")),
+    ("mvapich", re.compile(r"MVAPICH\d?.*?([\d.]+)")),
+    ("mpich", re.compile(r"HYDRA.*?Version: +([\d.]+)")),
+)
+#: Environment Modules 3.2 ends with status 0 all the same.
+_ERROR_OF_3 = re.compile(r":ERROR:\d+:")
+#: What Lmod says after the reason.
+_ADVICE = re.compile(r"While processing the following|Please check the spelling")
+_LOADING_FAILED = re.compile(r"^assay: module load (\S+) failed", re.MULTILINE)
+_WORD = re.compile(r"(?<![\w./-])\w[\w.+-]*(?:[/@][\w.+-]+)*")
+Way = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FoundMpi:
+    """An MPI that the login node offers: the modules to load for it, its wrapper and launchers.
+
+    `version` is what its launcher says of itself; `compiler_family` what it is built with, by the
+    names of modules.
+    """
+
+    family: str
+    version: str
+    modules: Way
+    wrapper: str
+    launchers: tuple[str, ...]
+    compiler_family: str
+
+    @property
+    def label(self) -> str:
+        """For readers."""
+        source = f"modules {', '.join(self.modules)}" if self.modules else "in PATH"
+        return f"{self.family} {self.version} ({source}; {self.wrapper})"
+
+    def order(self) -> tuple[object, ...]:
+        """Newer versions are greater; of equal ones that with fewer modules."""
+        return (natural(self.version), -len(self.modules), natural(" ".join(self.modules)))
+
+
+def chosen(mpis: Iterable[FoundMpi]) -> dict[str, FoundMpi]:
+    """The newest of each family and compiler, by the name of its environment."""
+    newest: dict[tuple[str, str], FoundMpi] = {}
+    for mpi in mpis:
+        newest.setdefault((mpi.family, mpi.compiler_family), mpi)
+    families = [family for family, _ in newest]
+    names = {}
+    for (family, compiler), mpi in newest.items():
+        alone = families.count(family) == 1 or not compiler
+        names[family if alone else f"{family}-{compiler}"] = mpi
+    return dict(sorted(names.items()))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A shell in which modules were loaded.
+
+    `printed`: what it printed after that; `failed`: the module that could not be loaded, and `why`,
+    in the module system's words.
+    """
+
+    printed: str = ""
+    failed: str = ""
+    why: str = ""
+
+
+def find_mpis(system: str, say: Say) -> tuple[list[FoundMpi], dict[str, str]]:
+    """Every MPI of the login node, the newest first: in PATH, with the person's own modules, then
+    by modules of an MPI's name; and for each module that brings none the reason."""
+    bare = _look(load(system, (), _LOOK))
+    mpis, failed = list(_mpis_of(bare, (), {})), dict[str, str]()
+    if system != "nomod":
+        known, mine = names(system), tuple(modules_of_caller())
+        modules = _newest(name for name in known if _MPI_NAME.search(name))
+        say(f"looking into {len(modules)} modules for an MPI")
+        if mine:
+            mpis += _brought(system, mine, known, bare)[0]
+        for module in modules:
+            brought, why = [], ""
+            for before in _ways(system, module):
+                more, why = _brought(system, (*before, module), known, bare)
+                brought += more
+            mpis += brought
+            if not brought:
+                failed[module] = shortened(why, _REASON_LENGTH)
+    return sorted(dict.fromkeys(mpis), key=FoundMpi.order, reverse=True), failed
+
+
+def _newest(modules: Iterable[str]) -> list[str]:
+    """The newest modules of each name."""
+    sorts: dict[str, list[str]] = {}
+    for name in sorted(modules, key=natural, reverse=True):
+        sorts.setdefault(re.split(r"[/-]v?\d", name)[0], []).append(name)
+    return [name for versions in sorts.values() for name in versions[:_MOST_VERSIONS]]
+
+
+def _ways(system: str, module: str) -> list[Way]:
+    """Modules to load before one: those that Lmod lists where it is in a hierarchy, else none."""
+    if system != "lmod":
+        return [()]
+    listing = load(system, (), f"module spider {module} 2>&1 </dev/null").printed
+    return needed_modules(listing)[:_MOST_WAYS] or [()]
+
+
+def _brought(
+    system: str, way: Way, known: Sequence[str], bare: Mapping[str, str]
+) -> tuple[list[FoundMpi], str]:
+    """The MPIs that modules bring, or why they bring none. A module that another one names by not
+    loading is loaded before that."""
+    loaded = load(system, way, _LOOK)
+    while loaded.failed and len(way) < _DEEPEST:
+        others = (name for name in known if not _MPI_NAME.search(name))
+        needed = [name for name in named_modules(loaded.why, others) if name not in way]
+        if not needed:
+            break
+        at = way.index(loaded.failed)
+        way = (*way[:at], needed[0], *way[at:])
+        loaded = load(system, way, _LOOK)
+    if loaded.failed:
+        return [], f"{' '.join(way)}: {loaded.why}"
+    look = _look(loaded)
+    left = look["loaded"].split(":")
+    gone = [x for x in way[:-1] if not any(f"{name}/".startswith(f"{x}/") for name in left)]
+    if gone:
+        return [], f"{' '.join(way)}: unloads {', '.join(gone)}"
+    return list(_mpis_of(look, way, bare)), "loads, and brings no compiler wrapper (mpicc)"
+
+
+def _look(loaded: Loaded) -> dict[str, str]:
+    """Wrappers and launchers that are there by name, versions, loaded modules."""
+    pairs = re.findall(r"^@((?:have |version |loaded)[\w.]*)=(.*)$", loaded.printed, re.MULTILINE)
+    return {name.strip(): value.strip() for name, value in pairs}
+
+
+def _mpis_of(look: Mapping[str, str], modules: Way, bare: Mapping[str, str]) -> Iterator[FoundMpi]:
+    """The MPI that modules bring; without modules every wrapper of PATH."""
+    for wrapper in (*_WRAPPERS, "cc"):
+        path = look.get(f"have {wrapper}")
+        if not path or (modules and bare.get(f"have {wrapper}") == path):
+            continue
+        suffix = wrapper.partition(".")[2]
+        launchers = [f"{name}.{suffix}" for name in ("mpirun", "mpiexec")] if suffix else _LAUNCHERS
+        version = look.get(f"version {launchers[0]}", look.get("version mpiexec", ""))
+        family, number = _family(wrapper, version, modules)
+        compiler = _COMPILER.search(" ".join((*modules, look.get("loaded", ""))))
+        yield FoundMpi(
+            family=family,
+            version=number,
+            modules=modules,
+            wrapper=wrapper,
+            launchers=tuple(name for name in launchers if suffix or look.get(f"have {name}")),
+            compiler_family=compiler[1].lower() if compiler and modules else "",
+        )
+        if modules:
+            return
+        if not suffix and re.search(rf"{family}$", os.path.realpath(path)):
+            return  # the wrapper without a suffix is a link to one of those with it
+
+
+def _family(wrapper: str, version: str, modules: Way) -> tuple[str, str]:
+    if wrapper == "cc":
+        return "craympich", login_environment().get("CRAY_MPICH_VERSION", "")
+    for family, pattern in _FAMILIES:
+        if match := pattern.search(version):
+            return family, next(filter(None, match.groups()), "")
+    # Environments are named by it: letters and digits.
+    name = re.sub(r"[^a-z0-9]+", "", modules[-1].partition("/")[0].lower()) if modules else ""
+    return name or "mpi", ""
+
+
+def modules_system() -> str:
+    """ReFrame's name of the module system of a job's shell."""
+    printed = load("lmod", (), 'echo "lmod=${LMOD_VERSION:-}"; module --version 2>&1').printed
+    if re.search(r"^lmod=\d", printed, re.MULTILINE):
+        return "lmod"
+    release = re.search(r"Modules Release (\d+)|VERSION=(\d+)", printed)
+    if release is None:
+        return "nomod"
+    return "tmod4" if int(release[1] or release[2]) >= 4 else "tmod32"
+
+
+def load(system: str, modules: Sequence[str], script: str) -> Loaded:
+    """Run shell lines after loading modules in this order, as a job does."""
+    site = {"modules_system": system, "module_init": None}
+    environment = {"prepare": [], "modules": modules, "variables": {}}
+    lines = [*preparation(site, environment), script]
+    argv = ["bash", "-c", "\n".join(lines)]
+    try:
+        answer = run_command(argv, login_environment(), called="module load")
+    except InfrastructureError as error:
+        answer = Answer(NO_MODULE, "", str(error))
+    if answer.status != NO_MODULE and not _ERROR_OF_3.search(answer.stderr):
+        return Loaded(f"{answer.stdout}\n{answer.stderr}")
+    named = _LOADING_FAILED.search(answer.stderr) or re.search(r"^(\S+?)\(\d+\):", answer.stderr)
+    failed = named[1] if named and named[1] in modules else "".join(modules[-1:])
+    return Loaded(failed=failed, why=_reason(answer.stderr))
+
+
+def _reason(said: str) -> str:
+    """Reason that the module system gives for a module that it does not load, on one line."""
+    text = _ADVICE.split(_LOADING_FAILED.split(said)[0])[0]
+    text = re.sub(r"Lmod has detected the following error:|^Loading \S+$", "", text, flags=re.M)
+    return re.sub(r"\s+", " ", text).strip() or "the module system gives no reason"
+
+
+def named_modules(why: str, known: Iterable[str]) -> list[str]:
+    """Known modules that a reason for not loading names, the newest of a name without a version and
+    of one with a range of versions (gcc@12:).
+
+    Environment Modules, Lmod, and what modules print themselves name those that must be loaded
+    before; so no wording is looked for.
+    """
+    newest: dict[str, str] = {}
+    for name in sorted(known, key=natural, reverse=True):
+        parts = name.split("/")
+        for end in range(1, len(parts) + 1):
+            newest.setdefault("/".join(parts[:end]), name)
+    words = (match[0].rstrip(".-").partition("@")[0] for match in _WORD.finditer(why))
+    return list(dict.fromkeys(newest[word] for word in words if word in newest))
+
+
+def needed_modules(listing: str) -> list[tuple[str, ...]]:
+    """The ways that `module spider NAME` lists to a module in a hierarchy."""
+    match = re.search(
+        r"load all module\(s\) on any one of the lines below.*?\n\s*\n(.*)", listing, re.S
+    )
+    ways = []
+    for words in (tuple(line.split()) for line in match[1].splitlines()) if match else ():
+        if not words or not all(re.fullmatch(r"[\w.+@/-]+", word) for word in words):
+            break
+        ways.append(words)
+    return ways
+
+
+def names(system: str) -> list[str]:
+    """The modules that a job's shell sees; of a hierarchy of Lmod also those that are hidden."""
+    kinds = ("avail", "spider") if system == "lmod" else ("avail",)
+    listings = (load(system, (), f"module -t {kind} 2>&1 </dev/null").printed for kind in kinds)
+    return list(dict.fromkeys(name for listing in listings for name in names_of(listing)))
+
+
+def names_of(listing: str) -> list[str]:
+    """The modules of a terse listing; a name without a version only where it has none."""
+    lines = [line.strip() for line in listing.splitlines()]
+    names = [
+        re.sub(r"\((default|D|L|.*)\)$", "", line)
+        for line in lines
+        if re.fullmatch(r"[\w.+@/-]+(\([\w,:]+\))?", line) and not line.startswith("/")
+    ]
+    heads = {name.rpartition("/")[0] for name in names if "/" in name}
+    whole = [name for name in names if not name.endswith("/") and name not in heads]
+    return list(dict.fromkeys(whole))
