@@ -18,13 +18,12 @@ from typing import Annotated
 
 from assay import BASE, ROOT, setup_command
 from assay.commands import output_of
-from assay.onboarding.proof import against_slurm
-from assay.onboarding.slurm_view import ask_slurm
-from assay.sites.description import EnvironmentDescription
+from assay.onboarding.slurm_view import SlurmView, ask_slurm
+from assay.sites.description import EnvironmentDescription, SiteDescription
 from assay.sites.loading import SlurmSite, load_site
 from assay.sites.site import Site
 from assay.sites.site_file import read_site_file, site_file
-from assay.sites.values import expanded, unset_fault
+from assay.sites.values import expanded
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.preparation import NO_MODULE
 from records.errors import AssayError, InfrastructureError
@@ -41,12 +40,6 @@ _EVERYWHERE = {
 #: Lines of a Debian package and the programs that a virtual cluster needs of it.
 PACKAGES = ROOT / "setup" / "packages.txt"
 _LEAST_PYTHON = (3, 11)
-#: By it a virtual cluster keeps cores awake; without it messages take longer.
-_LATENCY = "/dev/cpu_dma_latency"
-_LATENCY_REMEDY = (
-    f"sudo chmod o+w {_LATENCY}, until the next start, or for good a rule of udev:"
-    ' KERNEL=="cpu_dma_latency", MODE="0666"; else messages in a virtual cluster take longer'
-)
 
 #: Seconds of the job that Slurm is asked about where the site states no longest one.
 _ASKED_S = 600
@@ -104,9 +97,6 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
         ("namespaces for a virtual cluster", not refusal, "tried", refusal),
     ):
         yield Requirement(what, found, seen, remedy, needed)
-    awake = os.access(_LATENCY, os.W_OK)
-    what = "request that cores stay awake"
-    yield Requirement(what, awake, _LATENCY, _LATENCY_REMEDY, needed=False)
 
 
 def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
@@ -155,22 +145,21 @@ def _slurm(site: Site) -> Iterator[Requirement]:
         remedy = "use a login node of the cluster, or load Slurm's module"
         yield Requirement(f"partition {name}", False, str(error), remedy)
         return
-    keys = read_site_file(site.name).partitions[described.partition]
-    there, changes = view.partitions.get(name), [*against_slurm(described.partition, keys, view)]
+    there = view.partitions.get(name)
     if there is None or not there.usable:
+        state = "is not there" if there is None else "is closed to you, or not up"
         remedy = f"wait until it is up, or correct `partitions` in {file}; sinfo names them"
-        yield Requirement(f"partition {name}", False, str(changes[0].now), remedy)
+        yield Requirement(f"partition {name}", False, state, remedy)
         return
     nodes, limit = sum(name in node.partitions for node in view.nodes), there.longest_job_s
     longest = "of any length" if limit is None else f"up to {limit} s"
     yield Requirement(f"partition {name}", True, f"{nodes} nodes, jobs {longest}", "")
-    stated = described.longest_job_s
-    for change in changes:
+    for name, stated, seen in against_slurm(described, view):
         # Jobs that are too long fail; what else differs makes launches fewer.
-        needed = change.what.endswith(": longest_job_s") and stated is not None
-        remedy = f"correct {file}, or see assay site check {site.name}"
-        yield Requirement(change.what, False, change.text.split(": ")[-1], remedy, needed)
-    minutes = max(1, min(stated or _ASKED_S, limit or _ASKED_S) // 60)
+        needed = name == "longest_job_s" and stated is not None
+        what = f"{described.partition}: {name}"
+        yield Requirement(what, False, f"{stated} → {seen}", f"correct {file}", needed)
+    minutes = max(1, min(described.longest_job_s or _ASKED_S, limit or _ASKED_S) // 60)
     words = [f"--nodes={max(1, min(2, described.nodes))}", f"--time={minutes}", "--wrap=true"]
     test = site.ask(["sbatch", "--test-only", *described.access, *words])
     remedy = f"correct `access` in {file}; sacctmgr show assoc user=$USER names your accounts"
@@ -178,13 +167,34 @@ def _slurm(site: Site) -> Iterator[Requirement]:
     yield Requirement(f"jobs with {options}", test.status == 0, test.said, remedy)
 
 
+def against_slurm(
+    described: SiteDescription, view: SlurmView
+) -> Iterator[tuple[str, int | None, str]]:
+    """Keys of a partition with what the file states and what Slurm says otherwise."""
+    name, stated = described.slurm_partition, described.longest_job_s
+    longest = view.partitions[name].longest_job_s
+    if longest is not None and (stated is None or stated > longest):
+        yield "longest_job_s", stated, str(longest)
+    nodes = [node for node in view.nodes if name in node.partitions]
+    alike = [node for node in nodes if node.cores == described.cores_per_node]
+    if not alike:
+        counts = ", ".join(sorted({str(node.cores) for node in nodes}))
+        yield "cores_per_node", described.cores_per_node, counts or "none"
+        return
+    out = [node.name for node in alike if not node.in_service]
+    if len(alike) - len(out) < described.nodes:
+        left = f"{len(alike) - len(out)} in service ({', '.join(out[:8]) or 'no more are known'})"
+        yield "nodes", described.nodes, left
+    memory = max(node.memory_bytes for node in alike)
+    if memory < described.memory_bytes_per_node:
+        yield "memory_bytes_per_node", described.memory_bytes_per_node, str(memory)
+
+
 def _work_folder(site: Site) -> Requirement:
     what, stated = "work folder", site.description.work_dir
     if stated is None:
         return Requirement(what, True, "the run directory, which nodes must see", "")
-    remedy = f"export the variable, or name another folder as work_dir in {site_file(site.name)}"
-    if fault := unset_fault(stated):
-        return Requirement(what, False, f"{stated}: {fault}", remedy)
+    remedy = f"name another folder as work_dir in {site_file(site.name)}"
     folder = expanded(stated)
     made = site.ask(["mkdir", "-p", "--", folder])
     right = made.status == 0 and site.ask(["test", "-w", folder]).status == 0

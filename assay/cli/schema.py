@@ -21,11 +21,10 @@ from assay.cli.status import RawForm
 from assay.criteria.loading import criteria_schema
 from assay.criteria.risks import PlanRisksForm
 from assay.onboarding.init import SiteInitForm
-from assay.onboarding.proof import SiteCheckForm
 from assay.requirements import DoctorForm
 from assay.run.status import StatusForm
 from assay.schema import campaign_schema
-from assay.sites.json_schema import key_tables, site_schema
+from assay.sites.site_file import key_tables
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
@@ -57,7 +56,6 @@ FORMS: dict[str, type[Part] | None] = {
     "raw": RawForm,
     "report": ReportForm,
     "run": RunForm,
-    "site-check": SiteCheckForm,
     "site-init": SiteInitForm,
     "status": StatusForm,
     "verdicts": VerdictsForm,
@@ -66,7 +64,6 @@ FORMS: dict[str, type[Part] | None] = {
 _WRITTEN = {
     "campaign": campaign_schema,
     "criteria": criteria_schema,
-    "site": site_schema,
 }
 
 
@@ -82,14 +79,15 @@ def schema_command(arguments: argparse.Namespace) -> int:
     written = dict(_WRITTEN)
     for plugin in plugins().values():
         written |= {name: loaded(schema) for name, schema in plugin.schemas.items()}
-    known = [*written, "forms", *forms]
+    known = [*written, "site", "forms", *forms]
     if of not in known:
         raise AssayError(f"OF: found {of!r}; allowed are {', '.join(known)}")
-    if arguments.markdown:
-        if of != "site" and of not in forms:
-            listed = ", ".join(forms)
-            raise AssayError(f"--markdown: allowed with `schema site` and {listed}; not with {of}")
-        print(key_tables() if of == "site" else key_table(form_schema(of)))
+    if of == "site":
+        print(key_tables())
+    elif arguments.markdown:
+        if of not in forms:
+            raise AssayError(f"--markdown: allowed with {', '.join(forms)}; not with {of}")
+        print(key_table(form_schema(of)))
     elif of == "forms" and arguments.out is not None:
         for name in forms:
             file = arguments.out / f"{name}.schema.json"
@@ -134,13 +132,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         schema_command,
         argument(
             "of OF",
-            "campaign (the default), criteria, site, or a form; `forms` lists those",
+            "campaign (the default), criteria, a form (`forms` lists those), or site, whose keys"
+            " are a table",
             nargs="?",
             default="campaign",
         ),
-        flag(
-            "--markdown", "the keys of a site.yaml, or of a form, as tables in place of the schema"
-        ),
+        flag("--markdown", "the keys of a form as a table in place of the schema"),
         argument("--out DIR", "with `forms`: write all of them there", type=Path),
         CHECK_FOLDERS,
     )

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 import msgspec
 
 from assay.onboarding import proposal
-from assay.onboarding.mpi import FoundMpi, chosen, find_mpis, modules_system
-from assay.onboarding.proof import PROOF_FILE, Proof, Ways, keep_proof, prove
+from assay.onboarding.mpi import FoundMpi, find_mpis, modules_system
+from assay.onboarding.proof import Proof, Ways, prove
 from assay.onboarding.slurm_view import NodeType, SlurmView, ask_slurm, node_types
 from assay.probe.job import WorkFolderError
 from assay.sites.site_file import as_site_file, folder_of_new_sites
@@ -25,7 +25,6 @@ from records.files import write_whole
 from records.forms import Form, key
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_MOST_ENVIRONMENTS = 6
 #: Variables that name a folder for scratch data, as sites set them, and folders of users' folders.
 _SCRATCH = (
     *("SCRATCH", "PSCRATCH", "CSCRATCH", "SCRATCHDIR"),
@@ -52,8 +51,10 @@ class SiteInitForm(Form, kw_only=True):
     site: Annotated[str, key("Its name.")]
     file: Annotated[str, key("The file written.")]
     description: Annotated[dict[str, Any], key("Its content.")]
-    left_out: Annotated[Any, key("Environments found and left out, with the reason.")]
-    proof: Annotated[dict[str, Any], key("Proof of the site by jobs.")]
+    proof: Annotated[
+        dict[str, Any],
+        key("Proofs by jobs, by partition and environment; those with faults are left out."),
+    ]
 
 
 def init_site(wishes: Wishes, say: Say) -> SiteInitForm:
@@ -62,12 +63,9 @@ def init_site(wishes: Wishes, say: Say) -> SiteInitForm:
     description = f"cluster {view.cluster}, Slurm {view.version}"
     say(f"{description}, {len(view.nodes)} nodes")
     file = _file_to_write(view.cluster, wishes)
-    partitions = {
-        kind.key: proposal.partition_data(
-            view, kind, proposal.find_access(view, kind.partition.name, wishes.access)
-        )
-        for kind in _kinds(view, wishes)
-    }
+    kinds = _kinds(view, wishes)
+    for partition in {kind.partition.name: None for kind in kinds}:
+        proposal.must_take_jobs(partition, wishes.access)
     system = modules_system()
     mpis = _mpis(system, wishes, say)
     data = {
@@ -75,26 +73,26 @@ def init_site(wishes: Wishes, say: Say) -> SiteInitForm:
         "name": file.parent.name,
         "description": description,
         **({} if system == "nomod" else {"modules_system": system}),
-        "partitions": partitions,
+        "partitions": {
+            kind.key: proposal.partition_data(view, kind, wishes.access) for kind in kinds
+        },
         "environments": {name: proposal.environment_data(mpi) for name, mpi in mpis.items()},
     }
     proposed = as_site_file(data).environments
     ways = {
         name: proposal.ways_of(mpi, proposed[name], view.mpi_types) for name, mpi in mpis.items()
     }
-    proof = _proven(data, ways, _work_folders(wishes), say)
-    whole = proposal.proven_data({**data, "work_dir": proof.work_dir}, ways, proof)
+    work_dir, proof = _proven(data, ways, _work_folders(wishes), say)
+    whole = proposal.proven_data({**data, "work_dir": work_dir}, ways, proof)
     if not whole["environments"]:
         raise InfrastructureError(
             "no environment could be proven, so nothing was written; see the reasons above"
         )
-    _write(file, proposal.site_text(whole, view.cluster), proof, view.topology)
-    left_out = {name: "; ".join(text) for name in mpis if (text := proof.faults_of(name))}
+    _write(file, proposal.site_text(whole, view.cluster), view.topology)
     return SiteInitForm(
         site=whole["name"],
         file=str(file),
         description=whole,
-        left_out=left_out,
         proof=msgspec.to_builtins(proof),
     )
 
@@ -132,10 +130,9 @@ def _kinds(view: SlurmView, wishes: Wishes) -> list[NodeType]:
 
 def _mpis(system: str, wishes: Wishes, say: Say) -> dict[str, FoundMpi]:
     """The MPIs to prove, by the name of their environment."""
-    mpis, failed = find_mpis(system, say)
+    proposed, failed = find_mpis(system, say)
     for module, why in failed.items():
         say(f"  not found: {module}: {why}")
-    proposed = chosen(mpis)
     if not proposed:
         raise AssayError(
             "no MPI was found: no compiler wrapper (mpicc) in PATH, and no module brings one. Load"
@@ -146,10 +143,7 @@ def _mpis(system: str, wishes: Wishes, say: Say) -> dict[str, FoundMpi]:
         say(f"  {name}: {mpi.label}")
     if unknown := [name for name in wishes.environments if name not in proposed]:
         raise AssayError(f"--environments {unknown[0]}: found were {', '.join(proposed)}")
-    taken = wishes.environments or list(proposed)[:_MOST_ENVIRONMENTS]
-    if left := [name for name in proposed if name not in taken]:
-        say(f"left out, take them by --environments: {', '.join(left)}")
-    return {name: proposed[name] for name in taken}
+    return {name: proposed[name] for name in wishes.environments or proposed}
 
 
 def _work_folders(wishes: Wishes) -> list[str]:
@@ -171,21 +165,19 @@ def _work_folders(wishes: Wishes) -> list[str]:
     return folders
 
 
-def _proven(data: dict[str, Any], ways: Ways, folders: Iterable[str], say: Say) -> Proof:
-    """The proof, with the first work folder that nodes share."""
+def _proven(
+    data: dict[str, Any], ways: Ways, folders: Iterable[str], say: Say
+) -> tuple[str, Proof]:
+    """The first work folder that nodes share, and the proof with it."""
     for folder in folders:
         try:
-            proof = prove(as_site_file({**data, "work_dir": folder}), ways, folder, say)
+            return folder, prove(as_site_file({**data, "work_dir": folder}), ways, folder, say)
         except WorkFolderError as error:
             say(f"{error}")
-            continue
-        for fault in proof.faults:
-            say(f"not proven: {fault}")
-        return proof
     raise AssayError("no work folder is shared with the nodes; name one with --work-dir")
 
 
-def _write(file: Path, text: str, proof: Proof, topology: Sequence[str]) -> None:
+def _write(file: Path, text: str, topology: Sequence[str]) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         if topology:
@@ -193,4 +185,3 @@ def _write(file: Path, text: str, proof: Proof, topology: Sequence[str]) -> None
         write_whole(file, text.encode())
     except OSError as error:
         raise InfrastructureError(f"{file}: cannot be written ({error.strerror})") from error
-    keep_proof(file.with_name(PROOF_FILE), proof)

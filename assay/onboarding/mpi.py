@@ -29,10 +29,7 @@ _MPI_NAME = re.compile(
     r"\d*(?=$|[/_.-])",
     re.IGNORECASE,
 )
-_COMPILER = re.compile(
-    r"(?:^|[/\s:-])(gcc|gnu|intel|oneapi|aocc|nvhpc|pgi|clang|llvm|cce|arm)(?![a-z])", re.I
-)
-#: Modules that are tried of each name, the newest; ways to each; modules of a way.
+#: Modules that are tried of each name, from the newest; ways to each; modules of a way.
 _MOST_VERSIONS, _MOST_WAYS, _DEEPEST = 4, 6, 4
 #: Characters of a reason.
 _REASON_LENGTH = 200
@@ -59,8 +56,6 @@ _FAMILIES = (
     ("mvapich", re.compile(r"MVAPICH\d?.*?([\d.]+)")),
     ("mpich", re.compile(r"HYDRA.*?Version: +([\d.]+)")),
 )
-#: Environment Modules 3.2 ends with status 0 all the same.
-_ERROR_OF_3 = re.compile(r":ERROR:\d+:")
 #: What Lmod says after the reason.
 _ADVICE = re.compile(r"While processing the following|Please check the spelling")
 _LOADING_FAILED = re.compile(r"^assay: module load (\S+) failed", re.MULTILINE)
@@ -72,8 +67,7 @@ Way = tuple[str, ...]
 class FoundMpi:
     """An MPI that the login node offers: the modules to load for it, its wrapper and launchers.
 
-    `version` is what its launcher says of itself; `compiler_family` what it is built with, by the
-    names of modules.
+    `version` is what its launcher says of itself.
     """
 
     family: str
@@ -81,7 +75,6 @@ class FoundMpi:
     modules: Way
     wrapper: str
     launchers: tuple[str, ...]
-    compiler_family: str
 
     @property
     def label(self) -> str:
@@ -92,19 +85,6 @@ class FoundMpi:
     def order(self) -> tuple[object, ...]:
         """Newer versions are greater; of equal ones that with fewer modules."""
         return (natural(self.version), -len(self.modules), natural(" ".join(self.modules)))
-
-
-def chosen(mpis: Iterable[FoundMpi]) -> dict[str, FoundMpi]:
-    """The newest of each family and compiler, by the name of its environment."""
-    newest: dict[tuple[str, str], FoundMpi] = {}
-    for mpi in mpis:
-        newest.setdefault((mpi.family, mpi.compiler_family), mpi)
-    families = [family for family, _ in newest]
-    names = {}
-    for (family, compiler), mpi in newest.items():
-        alone = families.count(family) == 1 or not compiler
-        names[family if alone else f"{family}-{compiler}"] = mpi
-    return dict(sorted(names.items()))
 
 
 @dataclass(frozen=True)
@@ -120,42 +100,46 @@ class Loaded:
     why: str = ""
 
 
-def find_mpis(system: str, say: Say) -> tuple[list[FoundMpi], dict[str, str]]:
-    """Every MPI of the login node, the newest first: in PATH, with the person's own modules, then
-    by modules of an MPI's name; and for each module that brings none the reason."""
+def find_mpis(system: str, say: Say) -> tuple[dict[str, FoundMpi], dict[str, str]]:
+    """An MPI of each family on the login node: that of the person's own modules, else the newest in
+    PATH or by the newest module of each MPI's name that brings one; and for each module that brings
+    none the reason."""
     bare = _look(load(system, (), _LOOK))
-    mpis, failed = list(_mpis_of(bare, (), {})), dict[str, str]()
+    mpis, own, failed = list(_mpis_of(bare, (), {})), list[FoundMpi](), dict[str, str]()
     if system != "nomod":
         known, mine = names(system), tuple(modules_of_caller())
-        modules = _newest(name for name in known if _MPI_NAME.search(name))
-        say(f"looking into {len(modules)} modules for an MPI")
+        versions: dict[str, list[str]] = {}
+        for name in sorted(filter(_MPI_NAME.search, known), key=natural, reverse=True):
+            versions.setdefault(re.split(r"[/-]v?\d", name)[0], []).append(name)
+        say(f"looking for an MPI into modules {', '.join(versions) or 'of no name of one'}")
         if mine:
-            mpis += _brought(system, mine, known, bare)[0]
-        for module in modules:
-            brought, why = [], ""
-            for before in _ways(system, module):
-                more, why = _brought(system, (*before, module), known, bare)
-                brought += more
-            mpis += brought
-            if not brought:
+            own, _ = _brought(system, mine, known, bare)
+        for modules in versions.values():
+            for module in modules[:_MOST_VERSIONS]:
+                brought, why = _brought_by(system, module, known, bare)
+                mpis += brought
+                if brought:
+                    break
                 failed[module] = shortened(why, _REASON_LENGTH)
-    return sorted(dict.fromkeys(mpis), key=FoundMpi.order, reverse=True), failed
+    mpis.sort(key=FoundMpi.order, reverse=True)
+    chosen = {mpi.family: mpi for mpi in (*reversed(mpis), *own)}
+    return dict(sorted(chosen.items())), failed
 
 
-def _newest(modules: Iterable[str]) -> list[str]:
-    """The newest modules of each name."""
-    sorts: dict[str, list[str]] = {}
-    for name in sorted(modules, key=natural, reverse=True):
-        sorts.setdefault(re.split(r"[/-]v?\d", name)[0], []).append(name)
-    return [name for versions in sorts.values() for name in versions[:_MOST_VERSIONS]]
-
-
-def _ways(system: str, module: str) -> list[Way]:
-    """Modules to load before one: those that Lmod lists where it is in a hierarchy, else none."""
-    if system != "lmod":
-        return [()]
-    listing = load(system, (), f"module spider {module} 2>&1 </dev/null").printed
-    return needed_modules(listing)[:_MOST_WAYS] or [()]
+def _brought_by(
+    system: str, module: str, known: Sequence[str], bare: Mapping[str, str]
+) -> tuple[list[FoundMpi], str]:
+    """The MPI that a module brings, in a hierarchy of Lmod by the first way there that works."""
+    ways: list[Way] = []
+    if system == "lmod":
+        listing = load(system, (), f"module spider {module} 2>&1 </dev/null").printed
+        ways = needed_modules(listing)[:_MOST_WAYS]
+    mpis, why = list[FoundMpi](), ""
+    for before in ways or [()]:
+        mpis, why = _brought(system, (*before, module), known, bare)
+        if mpis:
+            break
+    return mpis, why
 
 
 def _brought(
@@ -198,14 +182,12 @@ def _mpis_of(look: Mapping[str, str], modules: Way, bare: Mapping[str, str]) -> 
         launchers = [f"{name}.{suffix}" for name in ("mpirun", "mpiexec")] if suffix else _LAUNCHERS
         version = look.get(f"version {launchers[0]}", look.get("version mpiexec", ""))
         family, number = _family(wrapper, version, modules)
-        compiler = _COMPILER.search(" ".join((*modules, look.get("loaded", ""))))
         yield FoundMpi(
             family=family,
             version=number,
             modules=modules,
             wrapper=wrapper,
             launchers=tuple(name for name in launchers if suffix or look.get(f"have {name}")),
-            compiler_family=compiler[1].lower() if compiler and modules else "",
         )
         if modules:
             return
@@ -245,9 +227,9 @@ def load(system: str, modules: Sequence[str], script: str) -> Loaded:
         answer = run_command(argv, login_environment(), called="module load")
     except InfrastructureError as error:
         answer = Answer(NO_MODULE, "", str(error))
-    if answer.status != NO_MODULE and not _ERROR_OF_3.search(answer.stderr):
+    if answer.status != NO_MODULE:
         return Loaded(f"{answer.stdout}\n{answer.stderr}")
-    named = _LOADING_FAILED.search(answer.stderr) or re.search(r"^(\S+?)\(\d+\):", answer.stderr)
+    named = _LOADING_FAILED.search(answer.stderr)
     failed = named[1] if named and named[1] in modules else "".join(modules[-1:])
     return Loaded(failed=failed, why=_reason(answer.stderr))
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,41 +32,25 @@ _FAMILIES = {
 }
 _ANY_PMI = ("pmix", "pmi2", "cray_shasta")
 _ETHERNET_FRAME_BYTES, _TCP_HEADER_BYTES = 38, 52
-#: Options by which Slurm takes jobs: account and QOS.
-Access = tuple[str, ...]
 
 
-def find_access(view: SlurmView, partition: str, asked: Sequence[str] = ()) -> Access:
-    """The first account and QOS with which Slurm would take a job in the partition.
+def must_take_jobs(partition: str, access: Sequence[str]) -> None:
+    """Raise AssayError where Slurm takes no job in the partition with these options.
 
-    Asked by `sbatch --test-only`, which submits nothing. Raises AssayError where it takes none.
+    Asked by `sbatch --test-only`, which submits nothing.
     """
-    refusals: list[str] = []
-    for options in [tuple(asked)] if asked else _accesses(view, partition):
-        words = [f"--partition={partition}", *callers_access(), *options, "--nodes=1", "--time=1"]
-        answer = answer_of("sbatch", "--test-only", *words, "--wrap=true")
-        if answer.status == 0 or not _NOT_ALLOWED.search(answer.stderr):
-            return options
-        refusals.append(f"{' '.join(options) or 'no options'}: {answer.said}")
-    raise AssayError(
-        f"Slurm takes no job of yours in partition {partition}: {'; '.join(refusals)}. Name account"
-        " and QOS with --account and --qos, or another partition with --partition"
-    )
+    words = [f"--partition={partition}", *callers_access(), *access, "--nodes=1", "--time=1"]
+    answer = answer_of("sbatch", "--test-only", *words, "--wrap=true")
+    if answer.status and _NOT_ALLOWED.search(answer.stderr):
+        raise AssayError(
+            f"Slurm takes no job of yours in partition {partition}"
+            f" ({' '.join(access) or 'no options'}): {answer.said}. Name account and QOS with"
+            " --account and --qos (sacctmgr show assoc user=$USER lists yours), or other"
+            " partitions with --partition"
+        )
 
 
-def _accesses(view: SlurmView, partition: str) -> Iterator[Access]:
-    """Accounts, the user's default first, each without a QOS, then with those that it has."""
-    allowed = view.partitions[partition]
-    for known in view.associations:
-        if allowed.accounts is None or known.account in allowed.accounts:
-            account = f"--account={known.account}"
-            names = [name for name in known.qos if allowed.qos is None or name in allowed.qos]
-            yield (account,)
-            yield from ((account, f"--qos={name}") for name in names)
-    yield ()
-
-
-def partition_data(view: SlurmView, kind: NodeType, access: Access) -> dict[str, Any]:
+def partition_data(view: SlurmView, kind: NodeType, access: Sequence[str]) -> dict[str, Any]:
     """The keys of a partition: nodes in service, the partition's limits, and what cases may ask
     for: GPUs, memory where Slurm gives it out, switches of a tree."""
     node, partition = kind.nodes[0], kind.partition
@@ -130,7 +114,10 @@ def proven_data(
     """The site's data with what was proven: launchers, libraries, the link; without what failed."""
     environments: dict[str, Any] = {}
     partitions: dict[str, Any] = {}
-    served = {key: partition.proven() for key, partition in proof.partitions.items()}
+    served = {
+        key: {name: environment for name, environment in tried.items() if not environment.faults}
+        for key, tried in proof.items()
+    }
     for proven in served.values():
         for name, environment in proven.items():
             assert environment.way is not None
@@ -139,9 +126,9 @@ def proven_data(
     for key, proven in served.items():
         if not proven:
             continue
-        partition, own = proof.partitions[key], dict(data["partitions"][key])
-        network = network_data(list(partition.nodes.values()))
-        counted = [environment.counted for environment in partition.environments.values()]
+        own = dict(data["partitions"][key])
+        network = network_data(next(iter(proven.values())).nodes)
+        counted = [environment.counted for environment in proven.values()]
         if not any(counted) and False in counted:
             network["counted"] = False
         if network:
@@ -178,11 +165,11 @@ def library_pattern(library: str) -> str:
     return "^" + re.sub(r"([.()*+?\[\]{}^$|\\])", r"\\\1", head) + r"\b"
 
 
-def network_data(nodes: Sequence[NodeFacts]) -> dict[str, Any]:
+def network_data(nodes: Mapping[str, NodeFacts]) -> dict[str, Any]:
     """The fastest kind of link of the first node; nothing where no speed can be read."""
     rates = [
         (float(nic.bits_per_second), nic)
-        for facts in nodes[:1]
+        for facts in [*nodes.values()][:1]
         for nic in facts.nics.values()
         if nic.bits_per_second and (nic.state or "up") in ("up", "active", "linkup")
     ]
@@ -205,22 +192,15 @@ def site_text(data: Mapping[str, Any], cluster: str) -> str:
     head = f"""\
 # SPDX-License-Identifier: Apache-2.0
 # {cluster}: written by `assay site init`, proven by jobs on {today}.
-# `assay site check {data["name"]}` repeats that. Every key is explained in docs/sites.md.
+# Every key is explained in docs/sites.md.
 # For roofs in reports add to a partition: core_peak_flop_per_s, memory_bytes_per_second (nominal
 # rates of a core and of a node's memory), network: {{bits_per_second: ...}} where it is missing.
 """
     text = yaml.safe_dump(
-        _whole_numbers(data),
+        dict(data),
         default_flow_style=None,
         sort_keys=False,
         width=10**6,
         allow_unicode=True,
     )
     return f"{head}{text}"
-
-
-def _whole_numbers(value: Any) -> Any:
-    """A value with rates such as 1e11 as integers."""
-    if isinstance(value, dict):
-        return {key: _whole_numbers(inner) for key, inner in value.items()}
-    return int(value) if isinstance(value, float) and value.is_integer() else value

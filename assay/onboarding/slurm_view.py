@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The view of Slurm (20.11 and later) that an ordinary user has of a cluster, as data: partitions,
-nodes and their types, accounts, the tree of switches."""
+nodes and their types, the tree of switches."""
 
 from __future__ import annotations
 
 import grp
 import os
-import pwd
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -44,8 +43,6 @@ class Partition:
     most_nodes: int | None
     preemptible: bool
     limits_memory: bool
-    accounts: frozenset[str] | None
-    qos: frozenset[str] | None
 
 
 @dataclass(frozen=True)
@@ -64,24 +61,14 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Association:
-    """An account of the user: its QOS, the default one first where it is known."""
-
-    account: str
-    qos: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class SlurmView:
-    """A cluster; without slurmdbd it has no associations, with one switch alone no `topology`, the
-    lines of a topology.conf."""
+    """A cluster; `topology`: the lines of a topology.conf, none where it has one switch."""
 
     cluster: str
     version: str
     settings: dict[str, str]
     partitions: dict[str, Partition]
     nodes: list[Node]
-    associations: list[Association]
     mpi_types: list[str]
     topology: list[str]
 
@@ -103,9 +90,6 @@ def ask_slurm() -> SlurmView:
         raise InfrastructureError(f"Slurm does not answer: {config.said}")
     pairs = (line.split("=", 1) for line in config.stdout.splitlines() if "=" in line)
     settings = {key.strip(): value.strip() for key, value in pairs}
-    user = pwd.getpwuid(os.geteuid()).pw_name
-    account = _accounting("user", user, "format=defaultaccount").strip()
-    form = "format=account,qos,defaultqos"
     mpi = answer_of("srun", "--mpi=list")
     groups = set()
     for number in {os.getegid(), *os.getgroups()}:
@@ -117,7 +101,6 @@ def ask_slurm() -> SlurmView:
         settings=settings,
         partitions=partitions_of(_shown("partition"), frozenset(groups)),
         nodes=nodes_of(_shown("node")),
-        associations=associations_of(_accounting("assoc", f"user={user}", form), account),
         mpi_types=mpi_types_of(f"{mpi.stdout}\n{mpi.stderr}"),
         topology=_topology(settings),
     )
@@ -128,12 +111,6 @@ def _shown(kind: str) -> str:
     if answer.status != 0:
         raise InfrastructureError(f"scontrol show {kind} fails: {answer.said}")
     return answer.stdout
-
-
-def _accounting(*words: str) -> str:
-    """Rows of slurmdbd; "" where there is none."""
-    answer = answer_of("sacctmgr", "-nP", "show", *words)
-    return "" if answer.status else answer.stdout
 
 
 def _topology(settings: dict[str, str]) -> list[str]:
@@ -165,19 +142,18 @@ def partitions_of(text: str, groups: frozenset[str]) -> dict[str, Partition]:
 
 
 def _partition(fields: dict[str, str], groups: frozenset[str]) -> Partition:
-    name, allowed = fields["PartitionName"], _allowed(fields.get("AllowGroups", "ALL"))
+    groups_allowed = fields.get("AllowGroups", "ALL")
+    allowed = groups_allowed.upper() == "ALL" or bool(_names(groups_allowed) & groups)
     closed = [fields.get(key, "NO") for key in ("RootOnly", "ReqResv")] != ["NO", "NO"]
     is_open = fields.get("State", "UP") == "UP" and not closed
     return Partition(
-        name=name,
+        name=fields["PartitionName"],
         default=fields.get("Default") == "YES",
-        usable=is_open and (allowed is None or bool(allowed & groups)),
+        usable=is_open and allowed,
         longest_job_s=seconds_of(fields.get("MaxTime", "UNLIMITED")),
         most_nodes=_number(fields.get("MaxNodes")),
         preemptible=fields.get("PreemptMode", "OFF") not in ("OFF", ""),
         limits_memory=any(_number(fields.get(f"DefMemPer{unit}")) for unit in ("Node", "CPU")),
-        accounts=_allowed(fields.get("AllowAccounts", "ALL")),
-        qos=_allowed(fields.get("AllowQos", "ALL")),
     )
 
 
@@ -209,16 +185,6 @@ def _node(fields: dict[str, str]) -> Node:
     )
 
 
-def associations_of(text: str, default_account: str) -> list[Association]:
-    """`sacctmgr -nP show assoc … format=account,qos,defaultqos`, the default account first."""
-    associations: dict[str, Association] = {}
-    for account, qos, default in (line.split("|") for line in text.splitlines()):
-        names = [name.strip("+-") for name in qos.split(",") if name]
-        names.sort(key=lambda name: name != default)
-        associations.setdefault(account, Association(account, tuple(names)))
-    return sorted(associations.values(), key=lambda known: known.account != default_account)
-
-
 def mpi_types_of(text: str) -> list[str]:
     """`srun --mpi=list`: the types, without versions of one."""
     words = re.findall(r"^(?:srun: )?\s*([a-z][\w-]*)$", text, re.MULTILINE)
@@ -233,11 +199,6 @@ def _number(text: str | None) -> int | None:
 def _names(text: str) -> frozenset[str]:
     """Names in a list."""
     return frozenset(name for name in text.split(",") if name and name != "(null)")
-
-
-def _allowed(text: str) -> frozenset[str] | None:
-    """Names in a list of those who may use a partition; None: all may."""
-    return None if text in ("ALL", "all") else _names(text)
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Preflight:
                 run=self._work.name,
             ) as probes:
                 if self._site.description.build_on == "login":
-                    probes.build_on_login(left, self._waiting.say)
+                    probes.build_on_login(left)
                 for _ in range(_TRIES):
                     if left:
                         faults = self._faults(probes, left, tried)

@@ -118,16 +118,10 @@ class EnvironmentKeys(Section):
 
     @model_validator(mode="after")
     def _one_launcher(self) -> EnvironmentKeys:
-        template = self.launcher == "assay-template"
-        if template and self.launcher_command is None:
+        if (self.launcher == "assay-template") != (self.launcher_command is not None):
             raise ValueError(
-                "has neither launcher nor launcher_command; allowed is one of them, e.g. launcher:"
-                " assay-srun"
-            )
-        if not template and self.launcher_command is not None:
-            raise ValueError(
-                f"has both launcher ({self.launcher}) and launcher_command; keep one (null removes"
-                " what `like` brings)"
+                "needs either launcher, e.g. assay-srun, or launcher_command (null removes what"
+                " `like` brings)"
             )
         return self
 
@@ -235,11 +229,10 @@ class VettingDescription(Section):
 
 
 class PartitionKeys(Section):
-    """Keys of a partition; a key at the top of the file is the default of all partitions."""
+    """Keys of a partition that a run knows of the chosen one."""
 
     access: list[values.SlurmOption] = key(
-        "Options of every sbatch, e.g. [--account=me, --qos=normal]; those at the top of the file"
-        " come first, those of a partition follow.",
+        "Options of every sbatch, e.g. [--account=me, --qos=normal].",
         default=[],
     )
     nodes: int = key("Nodes that a launch may use.", "nodes", 0, ge=0)
@@ -360,8 +353,8 @@ class SiteKeys(Section):
     )
 
 
-class SiteFile(SiteKeys, PartitionKeys):
-    """A site.yaml as written, `like` and the defaults of partitions resolved."""
+class SiteFile(SiteKeys):
+    """A site.yaml as written, `like` resolved."""
 
     schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
     partitions: dict[values.PartitionName, PartitionDescription] = key(

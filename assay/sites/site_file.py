@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a site.yaml to a description, or one message with every fault.
+"""From a site.yaml to a description, or one message with every fault; its keys as a table.
 
-Made complete are `like: OTHER` of environments, and keys at the top as defaults of partitions. No
-other file is read, no program looked for and no cluster asked; that happens when a site is used.
+Made complete is `like: OTHER` of environments. No other file is read, no program looked for and no
+cluster asked; that happens when a site is used.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections import Counter
@@ -19,7 +20,15 @@ from pydantic import ValidationError
 
 from assay import BASE, IS_CLONE, ROOT, known_files, own_folder
 from assay.schema.document import Document, Location, Problem, read_text
-from assay.schema.problems import checked, did_you_mean, found, listed, model_problems, one_of
+from assay.schema.problems import (
+    allowed_text,
+    checked,
+    did_you_mean,
+    found,
+    listed,
+    model_problems,
+    one_of,
+)
 from assay.sites.builds import with_spack
 from assay.sites.description import (
     PartitionDescription,
@@ -30,6 +39,7 @@ from assay.sites.description import (
     of_partition,
 )
 from assay.sites.values import unset_fault
+from checks.common.session.launch_commands import LAUNCHERS
 from records.errors import AssayError
 
 #: Folder with one folder for each site that comes with Assay.
@@ -40,6 +50,21 @@ _FORMER = {
     "login_modules": "list them first in `modules` of the environments",
     "modules_folder": "say `module use FOLDER` in `prepare`",
     "ready_programs": "`assay build` fills it in",
+}
+
+#: The parts of a file in the order of the page: definition, and the place of its keys.
+_PARTS = {
+    "SiteFile": "",
+    "PartitionDescription": "partitions.NAME.",
+    "NetworkDescription": "partitions.NAME.network.",
+    "TopologyDescription": "partitions.NAME.topology.",
+    "SwitchDescription": "partitions.NAME.topology.switches.NAME.",
+    "EnvironmentKeys": "environments.NAME.",
+    "SettingDescription": "environments.NAME.settings.NAME.",
+    "BlasDescription": "blas.",
+    "SpackDescription": "spack.",
+    "StorageDescription": "storage.NAME.",
+    "VettingDescription": "vetting.",
 }
 
 
@@ -109,30 +134,12 @@ def chosen(file: SiteFile, partition: str = "") -> SiteDescription:
 
 
 def complete(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The file's value with every environment and every partition complete.
-
-    Maps merge by key; `access` of the top comes before that of a partition. An environment of a
-    wrong `like` is left out.
-    """
-    whole = dict(value)
-    environments, partitions = value.get("environments"), value.get("partitions")
-    if isinstance(environments, dict):
-        whole["environments"] = dict(_environments(environments))
-    if isinstance(partitions, dict):
-        top = {key: value[key] for key in value if key in PartitionKeys.model_fields}
-        # `batch:` with nothing below it is a partition of defaults.
-        whole["partitions"] = {
-            name: _partition(top, own or {}) if own is None or isinstance(own, dict) else own
-            for name, own in partitions.items()
-        }
-    return whole
-
-
-def _partition(top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    whole, first, then = _merged(top, own), top.get("access"), own.get("access")
-    if isinstance(first, list) and isinstance(then, list):
-        whole["access"] = [*first, *then]
-    return whole
+    """The file's value with every environment complete: maps merge by key. One of a wrong `like` is
+    left out."""
+    environments = value.get("environments")
+    if not isinstance(environments, dict):
+        return dict(value)
+    return {**value, "environments": dict(_environments(environments))}
 
 
 def _environments(environments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -191,8 +198,12 @@ def _like_problems(environments: Mapping[str, Any]) -> Iterator[Problem]:
 def _as_written(value: Document, problem: Problem) -> Problem:
     """The problem at the place in the file of what its completed value has, or lacks."""
     message, location = problem.message, problem.location
-    if location and message.startswith("unknown key") and location[-1] in _FORMER:
-        message = f"is a key no more: {_FORMER[str(location[-1])]}"
+    if location and message.startswith("unknown key"):
+        key = str(location[-1])
+        if key in _FORMER:
+            message = f"is a key no more: {_FORMER[key]}"
+        elif len(location) == 1 and key in PartitionKeys.model_fields:
+            message = "is a key of each partition: write it below partitions.NAME"
     match location:
         case ("environments", str(name), *inside) if name in value["environments"]:
             own = value["environments"][name]
@@ -201,15 +212,8 @@ def _as_written(value: Document, problem: Problem) -> Problem:
             places = [("environments", link, *inside) for link in links]
             # What both lack, the other is to have.
             lacking = max(reversed(places), key=lambda place: len(value.nearest(place)))
-        case ("partitions", _, "access", int(index)) if isinstance(value.get("access"), list):
-            index -= len(value["access"])
-            location = location[2:] if index < 0 else (*location[:3], index)
-            places, lacking = [], location
-        case ("partitions", _, _, *_):
-            places, lacking = [location, location[2:]], location
-        case _:
-            places, lacking = [], location
-    return Problem(next((place for place in places if place in value.lines), lacking), message)
+            location = next((place for place in places if place in value.lines), lacking)
+    return Problem(location, message)
 
 
 def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
@@ -281,3 +285,35 @@ def _unset_variables(file: SiteFile) -> Iterator[Problem]:
         if text and (fault := unset_fault(text)):
             remedy = "set it where Assay is called, or write the path"
             yield Problem(place, f"found {text}: {fault}; {remedy}")
+
+
+def key_tables() -> str:
+    """A Markdown table of every key with its meaning, unit, allowed values and default, and one of
+    the launchers."""
+    schema = SiteFile.model_json_schema(by_alias=True)
+    parts = {"SiteFile": schema, **schema["$defs"]}
+    lines = ["| key | meaning | unit | allowed | default |", "|---|---|---|---|---|"]
+    for name, place in _PARTS.items():
+        lines += _rows(parts[name], schema, place)
+    lines += ["", "### Launchers", "", "| launcher | what it is |", "|---|---|"]
+    lines += [f"| `{name}` | {launcher.meaning} |" for name, launcher in LAUNCHERS.items()]
+    return "\n".join(lines)
+
+
+def _rows(node: dict[str, Any], schema: dict[str, Any], place: str) -> Iterator[str]:
+    required = node.get("required", [])
+    # A reader looks for what must be there first.
+    for name, key in sorted(node["properties"].items(), key=lambda item: item[0] not in required):
+        if name == "left_out":
+            continue
+        value = key.get("default")
+        is_empty = value in (None, "", 0, []) or isinstance(value, dict)
+        default = "" if is_empty and value is not False else f"`{json.dumps(value)}`"
+        cells = (
+            f"`{place}{name}`",
+            key["description"],
+            key["unit"].removeprefix("none"),
+            "one of the launchers below" if name == "launcher" else allowed_text(key, schema),
+            "required" if name in required else default,
+        )
+        yield f"| {' | '.join(cells)} |".replace("\n", " ")

@@ -15,9 +15,6 @@ from assay.build import commands
 from assay.build.commands import SpackCommands
 from assay.build.home_lock import building, in_use
 from assay.build.spack import Spack
-from assay.probe import probe
-from assay.probe.probe import Probes
-from assay.probe.trials import trial_of
 from assay.run.driver import Driver
 from assay.run.progress import QUIET_S, Progress
 from assay.run.work_folder import WorkFolder
@@ -71,28 +68,6 @@ def test_a_spack_build_that_is_silent_is_told_of_by_its_own_log(tmp_path, monkey
     assert any(
         re.fullmatch(r"  Installing lam-7 \[1/2\], \d+ s so far: CC coll\.lo", x) for x in said
     )
-
-
-@needs("make", "mpicc")
-def test_a_proof_that_compiles_slowly_is_told_of(tmp_path, monkeypatch):
-    until = f"until [ -e {tmp_path}/go ]; do sleep 0.05; done"
-    compiler = program(tmp_path / "slowcc", f'{until}; exec mpicc "$@"')
-    monkeypatch.setattr(probe, "SAID_EVERY_S", 0.05)
-    described = chosen(read_site_file("virtual"))
-    name, one = next(iter(described.environments.items()))
-    slow = one.model_copy(update={"compiler": str(compiler)})
-    site = SlurmSite(described.model_copy(update={"environments": {name: slow}}))
-    said = []
-
-    def say(line):
-        said.append(line)
-        if "no output yet" not in line:
-            (tmp_path / "go").touch()
-
-    with Probes(site, str(tmp_path), lambda _: None) as probes:
-        probes.build_on_login([trial_of(site, name, 1, 1)], say)
-    first = next(line for line in said if "no output yet" not in line)
-    assert re.fullmatch(rf"compiling a program for {name}, \d+ s: .*\.(c|o|so)( .*)?", first)
 
 
 def test_a_run_says_what_its_session_builds(tmp_path, capsys):

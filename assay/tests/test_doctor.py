@@ -75,13 +75,6 @@ def test_what_a_release_of_debian_may_lack_fails_no_virtual_cluster(monkeypatch)
     assert found["aimk"] == (False, "apt-get install pvm-dev")
 
 
-def test_the_source_of_hpl_is_needed_by_one_check_only():
-    (found,) = (
-        one for one in requirements.cluster_machine() if one.what.startswith("HPL's source")
-    )
-    assert (found.what, found.needed) == ("HPL's source, for check hpl", False)
-
-
 def test_a_kernel_that_refuses_namespaces_is_named_with_what_helps(monkeypatch):
     why = "the kernel gives no further namespaces; run, as root: sysctl -w x=1 (unshare failed)"
     monkeypatch.setattr(requirements.trial, "refusal", lambda: why)

@@ -36,10 +36,12 @@ schema: 2
 name: here
 modules_system: lmod
 module_init: {init}
-nodes: 2
-cores_per_node: 2
-memory_bytes_per_node: 1000000000
-partitions: {{all: {{access: [--comment=of-the-site]}}}}
+partitions:
+  all:
+    access: [--comment=of-the-site]
+    nodes: 2
+    cores_per_node: 2
+    memory_bytes_per_node: 1000000000
 environments:
   srun:
     description: Slurm itself

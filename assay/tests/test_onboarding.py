@@ -4,25 +4,18 @@
 import pytest
 import yaml
 
-from assay.onboarding.mpi import FoundMpi, chosen, named_modules, names_of, needed_modules
-from assay.onboarding.proof import (
-    EnvironmentProof,
-    PartitionProof,
-    Proof,
-    against_slurm,
-    differences,
-)
+from assay.onboarding.mpi import named_modules, names_of, needed_modules
 from assay.onboarding.proposal import library_pattern, network_data, site_text
 from assay.onboarding.slurm_view import (
     SlurmView,
-    associations_of,
     fields_of,
     node_types,
     nodes_of,
     partitions_of,
 )
-from assay.sites.description import PartitionDescription, SiteFile
-from assay.sites.site_file import complete
+from assay.requirements import against_slurm
+from assay.sites.description import SiteFile
+from assay.sites.site_file import complete, read_description
 from records.site.node_facts import Nic, NodeFacts
 
 #: One line of `scontrol show node -o`, Slurm 20.11 on CentOS 7: CPUs are threads.
@@ -87,7 +80,6 @@ def test_nodes_of_several_versions():
 def test_partitions_that_a_user_may_use():
     found = partitions_of(PARTITIONS, frozenset({"users"}))
     assert {name for name, one in found.items() if one.usable} == {"debug", "compute", "scavenge"}
-    assert found["compute"].qos == {"normal", "long"}
     assert found["compute"].limits_memory
     assert found["scavenge"].preemptible
     assert found["debug"].most_nodes == 4
@@ -111,12 +103,6 @@ def test_two_kinds_of_nodes_in_one_partition_are_told_apart():
     first, second = kinds_of(*thin, *same)
     assert first.options[0] == "--exclude=gpu[01-02]"
     assert (second.key, second.options[0]) == ("compute-gpu-a100-4", "--exclude=nid[0001-0003]")
-
-
-def test_accounts_and_qos():
-    first, second = associations_of("chem|normal,long|normal\nphys|long|long\n", "phys")
-    assert (first.account, first.qos) == ("phys", ("long",))
-    assert second.qos == ("normal", "long")
 
 
 SPIDER = """
@@ -178,17 +164,6 @@ def test_terse_listings():
     assert names_of(listing) == ["mpich/4.0", "OpenMPI/4.1.5-GCC-12.3.0", "gcc/12", "git"]
 
 
-def test_the_newest_of_each_kind_is_proposed():
-    known = "openmpi 4.9.0 gcc", "openmpi 4.10.0 gcc", "openmpi 4.1.0 intel", "mpich 4.0.2 "
-    found = []
-    for family, version, compiler in (one.split(" ") for one in known):
-        module = f"{family}/{version}"
-        found.append(FoundMpi(family, version, (module,), "mpicc", ("mpirun",), compiler))
-    found.sort(key=FoundMpi.order, reverse=True)
-    names = {name: one.version for name, one in chosen(found).items()}
-    assert names == {"mpich": "4.0.2", "openmpi-gcc": "4.10.0", "openmpi-intel": "4.1.0"}
-
-
 @pytest.mark.parametrize(
     ("library", "pattern"),
     [
@@ -205,12 +180,12 @@ def test_the_fastest_link_is_the_network():
     ethernet = Nic(kind="ethernet", state="up", bits_per_second=25e9, mtu_bytes=1500, driver="mlx5")
     port = Nic(kind="infiniband", state="active", bits_per_second=100e9)
     down = Nic(kind="infiniband", state="down", bits_per_second=400e9)
-    assert network_data([NodeFacts(nics={"a": ethernet, "b": port, "c": down})]) == {
+    assert network_data({"n1": NodeFacts(nics={"a": ethernet, "b": port, "c": down})}) == {
         "name": "InfiniBand 100 Gbit/s",
         "bits_per_second": 100e9,
     }
-    assert network_data([NodeFacts(nics={"a": ethernet})])["payload_share"] == 0.941
-    assert network_data([NodeFacts()]) == {}
+    assert network_data({"n1": NodeFacts(nics={"a": ethernet})})["payload_share"] == 0.941
+    assert network_data({"n1": NodeFacts()}) == {}
 
 
 def test_the_written_file_says_what_was_found():
@@ -221,7 +196,7 @@ def test_the_written_file_says_what_was_found():
     mpi = {"description": "Open MPI 4.1.4: yes", "compiler": "mpicc", "launcher": "assay-srun"}
     mpi |= {"launcher_options": ["--mpi=pmix"], "library": r"^Open MPI v4\.1\b"}
     data = {"schema": 2, "name": "held-out", "description": "cluster x, Slurm 23.11.4"}
-    data |= {"access": ["--account=chem"], "modules_system": "lmod", "work_dir": "$SCRATCH/assay"}
+    data |= {"modules_system": "lmod", "work_dir": "$SCRATCH/assay"}
     data["partitions"] = {"compute-rome": {**size, **access, **more}}
     data["environments"] = {"openmpi": {**mpi, "modules": ["gcc/12", "openmpi/4.1"]}}
     text = site_text(data, "x")
@@ -230,46 +205,21 @@ def test_the_written_file_says_what_was_found():
     assert len(text.splitlines()) <= 45
 
 
-def proof(library="MPICH 4.0.2", kernel="5.14", node="c1", faults=()):
-    environment = EnvironmentProof(library=library, faults=list(faults), nodes=[node])
-    partition = PartitionProof(
-        nodes={node: NodeFacts(kernel=kernel)}, environments={"mpich": environment}
-    )
-    return Proof(work_dir="/work", partitions={"batch": partition})
-
-
-@pytest.mark.parametrize(
-    ("now", "told"),
-    [
-        ({}, []),
-        ({"library": "MPICH 4.1"}, ["batch, mpich: library: MPICH 4.0.2 → MPICH 4.1"]),
-        ({"kernel": "6.1"}, ["node c1: kernel: 5.14 → 6.1"]),
-        ({"node": "c7"}, []),
-        # What is not proven now is told by its faults alone.
-        ({"library": None, "faults": ["does not start"]}, []),
-    ],
-)
-def test_a_check_names_what_changed_and_nothing_else(now, told):
-    assert [change.text for change in differences(proof(), proof(**now))] == told
-
-
 @pytest.mark.parametrize(
     ("keys", "text"),
     [
         ({}, []),
-        ({"longest_job_s": 10**6}, ["longest_job_s: 1000000 → 172800"]),
-        ({"longest_job_s": None}, ["longest_job_s: None → 172800"]),
-        ({"nodes": 4}, ["nodes: 4 → 3 in service (no more are known)"]),
-        ({"cores_per_node": 64, "nodes": 4}, ["cores_per_node: 64 → 128"]),
-        ({"memory_bytes_per_node": 2**38}, [f"memory_bytes_per_node: {2**38} → {257400 << 20}"]),
-        ({"slurm_partition": "old"}, ["partition old: used → is closed to you, or not up"]),
-        ({"slurm_partition": "new"}, ["partition new: used → is not there"]),
+        ({"longest_job_s": 10**6}, [("longest_job_s", 10**6, "172800")]),
+        ({"longest_job_s": None}, [("longest_job_s", None, "172800")]),
+        ({"nodes": 4}, [("nodes", 4, "3 in service (no more are known)")]),
+        ({"cores_per_node": 64, "nodes": 4}, [("cores_per_node", 64, "128")]),
+        ({"memory_bytes_per_node": 2**38}, [("memory_bytes_per_node", 2**38, f"{257400 << 20}")]),
     ],
 )
 def test_where_slurm_says_otherwise_than_the_file_is_named(keys, text):
     right = {"nodes": 3, "cores_per_node": 128, "memory_bytes_per_node": 2**30}
     right |= {"longest_job_s": 86400, "slurm_partition": "compute"}
     partitions = partitions_of(PARTITIONS, frozenset())
-    view = SlurmView("x", "23", {}, partitions, nodes(NODE_20_11, 3), [], [], [])
-    changes = against_slurm("rome", PartitionDescription(**{**right, **keys}), view)
-    assert [change.text for change in changes] == [f"rome: {one}" for one in text]
+    view = SlurmView("x", "23", {}, partitions, nodes(NODE_20_11, 3), [], [])
+    described = read_description("virtual").model_copy(update={**right, **keys})
+    assert [*against_slurm(described, view)] == text

@@ -22,10 +22,10 @@ from records.errors import AssayError
 GOOD = """\
 schema: 2
 name: here
-partitions: {all: {}}
-nodes: 4
-cores_per_node: 2
-memory_bytes_per_node: 8000000000
+partitions:
+  all:
+    {nodes: 4, cores_per_node: 2,
+     memory_bytes_per_node: 8000000000}
 environments:
   lam:
     description: LAM
@@ -123,7 +123,7 @@ def test_all_faults_are_told_each_once_with_its_line(here):
     text = text.replace("[-ssi, rpi, sysv]", "[-ssi, 5, sysv]")
     assert refusal(here(text)) == [
         "1: schema: found 3 (an integer); allowed is an integer equal to 2",
-        '4: nodes: found "four" (text); allowed is an integer of at least 0',
+        '5: partitions.all.nodes: found "four" (text); allowed is an integer of at least 0',
         "8: environments.lam.compiler: is missing; allowed is text. C compiler wrapper of the"
         " library; a path where PATH lacks it.",
         "11: environments.lam.launcher_options[1]: found 5 (an integer); allowed is text; put it"
@@ -135,7 +135,7 @@ def test_all_faults_are_told_each_once_with_its_line(here):
 
 
 def test_a_description_keeps_what_is_written_whether_it_is_there_or_not(here):
-    here(GOOD.replace("spack:", "topology: {slurm: nowhere/topology.conf}\nspack:"))
+    here(GOOD.replace("nodes: 4", "topology: {slurm: nowhere/topology.conf}, nodes: 4"))
     description = read_description("here")
     assert description.topology.slurm == "nowhere/topology.conf"
     programs = {"osu": "$ASSAY_TEST_OSU/osu", "su3_rmd": "/no/such/su3_rmd", "netpipe": "NPlam"}
@@ -183,8 +183,10 @@ def test_without_a_source_of_hpl_the_plan_says_where_to_get_it(here, tmp_path, m
 
 def test_sizes_keep_to_their_time_on_an_old_core_and_times_are_of_a_usual_one(here):
     cases = []
-    for peak in ("", "core_peak_flop_per_s: 1e10\n"):
-        here(GOOD.replace("netpipe: NPlam", "hpl: /bin/true") + peak)
+    for peak in ("", "core_peak_flop_per_s: 1e10, "):
+        here(
+            GOOD.replace("netpipe: NPlam", "hpl: /bin/true").replace("nodes: 4", f"{peak}nodes: 4")
+        )
         filled = planned("{check: hpl, fixed: {p: 1, q: 1, memory_share: 0.5, at_most_s: 10}}")
         cases.append(filled["hpl", "lam"])
     assert cases[0].params["n"] == cases[1].params["n"]
@@ -194,16 +196,14 @@ def test_sizes_keep_to_their_time_on_an_old_core_and_times_are_of_a_usual_one(he
 TWO = """\
 schema: 2
 name: here
-access: [--account=phys]
 modules_system: lmod
 work_dir: $ASSAY_TEST_SCRATCH/assay
-cores_per_node: 128
-network: {name: HDR, bits_per_second: 1e11}
 partitions:
   fat:
     slurm_partition: batch
-    access: [--constraint=fat]
+    access: [--account=phys, --constraint=fat]
     nodes: 16
+    cores_per_node: 128
     memory_bytes_per_node: 1000000000000
     longest_job_s: 86400
     network: {counted: false}
@@ -227,14 +227,14 @@ environments:
 """
 
 
-def test_a_run_uses_one_partition_with_what_all_have_in_common(here):
+def test_a_run_uses_one_partition(here):
     here(TWO)
     fat, debug = load_site("here").description, load_site("here:debug").description
     assert (fat.partition, debug.partition) == ("fat", "debug")
     assert fat.access == ["--partition=batch", "--account=phys", "--constraint=fat"]
-    assert debug.access == ["--partition=debug", "--account=phys"]
+    assert debug.access == ["--partition=debug"]
     assert (fat.cores_per_node, debug.cores_per_node) == (128, 64)
-    assert fat.network == debug.network.model_copy(update={"counted": False})
+    assert (fat.network.counted, debug.network.counted) == (False, True)
     assert ([*fat.environments], [*debug.environments]) == (["mpich"], ["mpich", "other"])
     assert debug.environments["other"].launcher == "assay-template"
     facts = load_site("here").facts()
@@ -287,33 +287,37 @@ FAULTS = {
         ("{lam: [lam, lam-tcp]}", "{a: [lam], b: [lam]}", "lam is served more than once; keep one"),
         ("views:", "settings: {m: {}}\n  views:", 'spack.settings.m: found "m" (text); allowed'),
         ("  lam-lamd:", "  lam-spack:", "name of its build, lam-spack, is taken by an environment"),
-        ("spack:", "topology: {torus: [2, 2], nodes: n1}\nspack:", "28: topology: a torus of 2"),
+        (
+            "nodes: 4",
+            "topology: {torus: [2, 2], nodes: n1}, nodes: 4",
+            "5: partitions.all.topology: a",
+        ),
+        (
+            "schema: 2",
+            "schema: 2\nnodes: 4",
+            "2: nodes: is a key of each partition: write it below",
+        ),
         ("[lam, lam-tcp]", "&a [lam]", "the anchor &a is not allowed; write it out"),
     ],
     TWO: [
-        ("[--constraint=fat]", "[-C fat, -p x]", "11: partitions.fat.access[1]: found -p"),
-        ("[--account=phys]", "[--partition=x]", "3: access[0]: found --partition=x; jobs go to"),
-        (
-            "[--account=phys]",
-            "[phys]",
-            "3: access[0]: found 'phys'; allowed is an option of sbatch",
-        ),
+        ("--constraint=fat", "-p x", "8: partitions.fat.access[1]: found -p x; jobs go to"),
+        ("--account=phys", "phys", "access[0]: found 'phys'; allowed is an option of sbatch"),
         ("environments: [mpich]", "environments: [mpih]", 'found "mpih" (text) (did you mean'),
-        ("assay-srun", "srun", "26: environments.mpich.launcher: found 'srun' (did"),
+        ("assay-srun", "srun", "24: environments.mpich.launcher: found 'srun' (did"),
         ("assay-srun", "srun", "assay-hydra (mpiexec.hydra of MPICH, Intel MPI"),
-        ("    launcher: null\n", "", "29: environments.other: has both launcher (assay-srun) and"),
+        ("    launcher: null\n", "", "27: environments.other: needs either launcher, e.g."),
         ("{ranks} -ppn", "{rank} -ppn", "holds {rank}; allowed are {ranks}, {ranks_per_node}"),
         ("-n {ranks} -ppn", "-n 4 -ppn", "which lacks {ranks}, the number of ranks to start"),
         ("{ranks} -ppn", "{ranks.real} -ppn", "holds {ranks.real}; allowed are"),
         ("compiler: mpicc", "compiler: $MPI/mpicc", "found '$MPI/mpicc'; allowed are a program"),
         ("[mpich/4.0]", "[a; id]", "found 'a; id'; allowed is the name of a module"),
-        ("gpu:{count}", "gpu:{count", "16: partitions.fat.resources.gpu[0]: found"),
-        ("    nodes: 2\n", "", "18: partitions.debug.nodes: is missing; allowed is an integer"),
-        ("lmod", "lmood", '4: modules_system: found "lmood" (text) (did you mean lmod?); allowed'),
-        ("counted: false", "count: false", "15: partitions.fat.network.count: unknown key"),
-        ("[--account=phys]", '["--account=a\\n#SBATCH --x"]', "allowed is one line"),
+        ("gpu:{count}", "gpu:{count", "14: partitions.fat.resources.gpu[0]: found"),
+        ("    nodes: 2\n", "", "16: partitions.debug.nodes: is missing; allowed is an integer"),
+        ("lmod", "lmood", '3: modules_system: found "lmood" (text) (did you mean lmod?); allowed'),
+        ("counted: false", "count: false", "13: partitions.fat.network.count: unknown key"),
+        ("--account=phys", '"--account=a\\n#SBATCH --x"', "allowed is one line"),
     ],
-    WITH_REFRAME: [("features: [gpu]", "feature: [gpu]", "21: partitions.debug.reframe.feature: ")],
+    WITH_REFRAME: [("features: [gpu]", "feature: [gpu]", "19: partitions.debug.reframe.feature: ")],
 }
 
 
@@ -347,7 +351,7 @@ def test_what_reframe_knows_of_a_partition_is_passed_on(here):
 def test_an_unset_variable_is_refused(here, monkeypatch):
     monkeypatch.delenv("ASSAY_TEST_SCRATCH", raising=False)
     assert refusal(here(TWO)) == [
-        "5: work_dir: found $ASSAY_TEST_SCRATCH/assay: the variable ASSAY_TEST_SCRATCH is not set;"
+        "4: work_dir: found $ASSAY_TEST_SCRATCH/assay: the variable ASSAY_TEST_SCRATCH is not set;"
         " set it where Assay is called, or write the path",
     ]
 
