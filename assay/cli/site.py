@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from assay.cli.arguments import JSON, Verbs, argument, flag, repeated
-from assay.onboarding.init import Wishes, init_site
+from assay.onboarding.init import init_site
 from assay.screens.screen import Screen
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
@@ -60,19 +60,19 @@ def init_command(arguments: argparse.Namespace) -> int:
     access = [
         f"--{key}={value}" for key in ("account", "qos") if (value := getattr(arguments, key))
     ]
-    wishes = Wishes(
-        name=arguments.name,
-        access=[*access, *arguments.access],
-        partitions=arguments.partition,
-        environments=(arguments.environments or "").replace(",", " ").split(),
-        work_dir=arguments.work_dir,
-        overwrite=arguments.overwrite,
-    )
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
     try:
-        written = init_site(wishes, _progress)
+        written = init_site(
+            _progress,
+            name=arguments.name,
+            access=[*access, *arguments.access],
+            partitions=arguments.partition,
+            environments=(arguments.environments or "").replace(",", " ").split(),
+            work_dir=arguments.work_dir,
+            overwrite=arguments.overwrite,
+        )
     except KeyboardInterrupt:
         raise InfrastructureError("ended; its jobs are cancelled, nothing is written") from None
     if arguments.json:

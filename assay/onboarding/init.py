@@ -7,7 +7,6 @@ import os
 import pwd
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,18 +32,6 @@ _SCRATCH = (
 _ROOTS = ("/scratch", "/work", "/lustre", "/gpfs/scratch", "/beegfs")
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """Answers given on the command line."""
-
-    name: str | None
-    access: Sequence[str]
-    partitions: Sequence[str]
-    environments: Sequence[str]
-    work_dir: str | None
-    overwrite: bool
-
-
 class SiteInitForm(Form, kw_only=True):
     """`assay site init`: a site's description, written and proven."""
 
@@ -57,69 +44,76 @@ class SiteInitForm(Form, kw_only=True):
     ]
 
 
-def init_site(wishes: Wishes, say: Say) -> SiteInitForm:
+def init_site(
+    say: Say,
+    *,
+    name: str | None,
+    access: Sequence[str],
+    partitions: Sequence[str],
+    environments: Sequence[str],
+    work_dir: str | None,
+    overwrite: bool,
+) -> SiteInitForm:
     """Write site-config/NAME/site.yaml. Raises AssayError where nothing can be proven."""
     view = ask_slurm()
-    description = f"cluster {view.cluster}, Slurm {view.version}"
-    say(f"{description}, {len(view.nodes)} nodes")
-    file = _file_to_write(view.cluster, wishes)
-    kinds = _kinds(view, wishes)
+    say(f"{_description(view)}, {len(view.nodes)} nodes")
+    file = _file_to_write(name or _name_of(view.cluster), overwrite)
+    kinds = _kinds(view, partitions)
     for partition in {kind.partition.name: None for kind in kinds}:
-        proposal.must_take_jobs(partition, wishes.access)
+        proposal.must_take_jobs(partition, access)
     system = modules_system()
-    mpis = _mpis(system, wishes, say)
+    mpis = _mpis(system, environments, say)
     data = {
         "schema": 2,
         "name": file.parent.name,
-        "description": description,
+        "description": _description(view),
         **({} if system == "nomod" else {"modules_system": system}),
-        "partitions": {
-            kind.key: proposal.partition_data(view, kind, wishes.access) for kind in kinds
-        },
-        "environments": {name: proposal.environment_data(mpi) for name, mpi in mpis.items()},
+        "partitions": {kind.key: proposal.partition_data(view, kind, access) for kind in kinds},
+        "environments": {key: proposal.environment_data(mpi) for key, mpi in mpis.items()},
     }
     proposed = as_site_file(data).environments
-    ways = {
-        name: proposal.ways_of(mpi, proposed[name], view.mpi_types) for name, mpi in mpis.items()
-    }
-    work_dir, proof = _proven(data, ways, _work_folders(wishes), say)
-    whole = proposal.proven_data({**data, "work_dir": work_dir}, ways, proof)
+    ways = {key: proposal.ways_of(mpi, proposed[key], view.mpi_types) for key, mpi in mpis.items()}
+    folders = [work_dir] if work_dir else _work_folders()
+    folder, proof = _proven(data, ways, folders, say)
+    whole = proposal.proven_data({**data, "work_dir": folder}, ways, proof)
     if not whole["environments"]:
         raise InfrastructureError(
             "no environment could be proven, so nothing was written; see the reasons above"
         )
     _write(file, proposal.site_text(whole, view.cluster), view.topology)
-    return SiteInitForm(
-        site=whole["name"],
-        file=str(file),
-        description=whole,
-        proof=msgspec.to_builtins(proof),
-    )
+    proven = msgspec.to_builtins(proof)
+    return SiteInitForm(site=whole["name"], file=str(file), description=whole, proof=proven)
 
 
-def _file_to_write(cluster: str, wishes: Wishes) -> Path:
+def _description(view: SlurmView) -> str:
+    return f"cluster {view.cluster}, Slurm {view.version}"
+
+
+def _name_of(cluster: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", cluster.lower()).strip("-")[:64] or "cluster"
+
+
+def _file_to_write(name: str, overwrite: bool) -> Path:
     """The site.yaml. Raises AssayError for a wrong name, and for a file that is to be kept."""
-    guess = re.sub(r"[^a-z0-9]+", "-", cluster.lower()).strip("-")[:64] or "cluster"
-    name = wishes.name or guess
     if not _NAME.fullmatch(name):
         raise AssayError(
             f"name of the site: found {name!r}; allowed are small letters, digits and hyphens"
         )
     file = folder_of_new_sites() / name / "site.yaml"
-    if file.exists() and not wishes.overwrite:
+    if file.exists() and not overwrite:
         raise AssayError(
             f"{file} exists and is kept; say --overwrite, or another name: assay site init NAME"
         )
     return file
 
 
-def _kinds(view: SlurmView, wishes: Wishes) -> list[NodeType]:
+def _kinds(view: SlurmView, partitions: Sequence[str]) -> list[NodeType]:
     """The kinds of nodes to describe, the first is what `--site NAME` means."""
-    if unknown := [name for name in wishes.partitions if name not in view.partitions]:
+    if unknown := [name for name in partitions if name not in view.partitions]:
         raise AssayError(
             f"--partition {unknown[0]}: Slurm has {', '.join(view.partitions) or 'none'}"
         )
-    asked = [view.partitions[name] for name in wishes.partitions or view.partitions]
+    asked = [view.partitions[name] for name in partitions or view.partitions]
     kinds = [kind for kind in node_types(view.nodes, asked) if kind.in_service]
     if not kinds:
         raise InfrastructureError(
@@ -128,7 +122,7 @@ def _kinds(view: SlurmView, wishes: Wishes) -> list[NodeType]:
     return kinds
 
 
-def _mpis(system: str, wishes: Wishes, say: Say) -> dict[str, FoundMpi]:
+def _mpis(system: str, asked: Sequence[str], say: Say) -> dict[str, FoundMpi]:
     """The MPIs to prove, by the name of their environment."""
     proposed, failed = find_mpis(system, say)
     for module, why in failed.items():
@@ -141,15 +135,13 @@ def _mpis(system: str, wishes: Wishes, say: Say) -> dict[str, FoundMpi]:
         )
     for name, mpi in proposed.items():
         say(f"  {name}: {mpi.label}")
-    if unknown := [name for name in wishes.environments if name not in proposed]:
+    if unknown := [name for name in asked if name not in proposed]:
         raise AssayError(f"--environments {unknown[0]}: found were {', '.join(proposed)}")
-    return {name: proposed[name] for name in wishes.environments or proposed}
+    return {name: proposed[name] for name in asked or proposed}
 
 
-def _work_folders(wishes: Wishes) -> list[str]:
+def _work_folders() -> list[str]:
     """Folders that nodes may share, as a site.yaml writes them, the likeliest first."""
-    if wishes.work_dir:
-        return [wishes.work_dir]
     user = pwd.getpwuid(os.geteuid()).pw_name
     # As written, and the folder that must be there.
     candidates = {f"${name}/assay": os.environ.get(name, "") for name in _SCRATCH}

@@ -8,9 +8,8 @@ them.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.commands import run_command
@@ -34,7 +33,7 @@ _MOST_VERSIONS, _MOST_WAYS, _DEEPEST = 4, 6, 4
 #: Characters of a reason.
 _REASON_LENGTH = 200
 #: Compiler wrappers in the order of preference, after Intel's own.
-_WRAPPERS = ("mpiicx", "mpiicc", "mpicc", "mpicc.mpich", "mpicc.openmpi")
+_WRAPPERS = ("mpiicx", "mpiicc", "mpicc")
 _LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra")
 _LOOK = (
     f"for name in {' '.join((*_WRAPPERS, *_LAUNCHERS))}"
@@ -42,11 +41,10 @@ _LOOK = (
     found=$(command -v "$name") && echo "@have $name=$found"
 done
 [ -z "${CRAY_MPICH_VERSION:-}" ] || echo "@have cc=$(command -v cc)"
-for name in mpirun mpiexec mpirun.mpich mpirun.openmpi; do
-    command -v "$name" >/dev/null && echo "@version $name=$($name --version 2>&1 </dev/null |
+for name in mpiexec mpirun; do
+    command -v "$name" >/dev/null && echo "@version=$($name --version 2>&1 </dev/null |
         head -n 4 | tr '\n' ' ')"
 done
-echo "@loaded=${LOADEDMODULES:-}"
 """
 )
 #: Family → what its launcher says of itself.
@@ -82,10 +80,6 @@ class FoundMpi:
         source = f"modules {', '.join(self.modules)}" if self.modules else "in PATH"
         return f"{self.family} {self.version} ({source}; {self.wrapper})"
 
-    def order(self) -> tuple[object, ...]:
-        """Newer versions are greater; of equal ones that with fewer modules."""
-        return (natural(self.version), -len(self.modules), natural(" ".join(self.modules)))
-
 
 @dataclass(frozen=True)
 class Loaded:
@@ -105,47 +99,46 @@ def find_mpis(system: str, say: Say) -> tuple[dict[str, FoundMpi], dict[str, str
     PATH or by the newest module of each MPI's name that brings one; and for each module that brings
     none the reason."""
     bare = _look(load(system, (), _LOOK))
-    mpis, own, failed = list(_mpis_of(bare, (), {})), list[FoundMpi](), dict[str, str]()
+    mpis, failed = [_mpi_of(bare, ())], dict[str, str]()
     if system != "nomod":
         known, mine = names(system), tuple(modules_of_caller())
         versions: dict[str, list[str]] = {}
         for name in sorted(filter(_MPI_NAME.search, known), key=natural, reverse=True):
             versions.setdefault(re.split(r"[/-]v?\d", name)[0], []).append(name)
         say(f"looking for an MPI into modules {', '.join(versions) or 'of no name of one'}")
-        if mine:
-            own, _ = _brought(system, mine, known, bare)
         for modules in versions.values():
             for module in modules[:_MOST_VERSIONS]:
-                brought, why = _brought_by(system, module, known, bare)
-                mpis += brought
-                if brought:
+                mpi, why = _brought_by(system, module, known, bare)
+                mpis.append(mpi)
+                if mpi is not None:
                     break
                 failed[module] = shortened(why, _REASON_LENGTH)
-    mpis.sort(key=FoundMpi.order, reverse=True)
-    chosen = {mpi.family: mpi for mpi in (*reversed(mpis), *own)}
-    return dict(sorted(chosen.items())), failed
+        mpis.sort(key=lambda mpi: natural(mpi.version if mpi else ""))
+        if mine:
+            mpis.append(_brought(system, mine, known, bare)[0])
+    return {mpi.family: mpi for mpi in mpis if mpi is not None}, failed
 
 
 def _brought_by(
     system: str, module: str, known: Sequence[str], bare: Mapping[str, str]
-) -> tuple[list[FoundMpi], str]:
+) -> tuple[FoundMpi | None, str]:
     """The MPI that a module brings, in a hierarchy of Lmod by the first way there that works."""
     ways: list[Way] = []
     if system == "lmod":
         listing = load(system, (), f"module spider {module} 2>&1 </dev/null").printed
         ways = needed_modules(listing)[:_MOST_WAYS]
-    mpis, why = list[FoundMpi](), ""
+    mpi, why = None, ""
     for before in ways or [()]:
-        mpis, why = _brought(system, (*before, module), known, bare)
-        if mpis:
+        mpi, why = _brought(system, (*before, module), known, bare)
+        if mpi is not None:
             break
-    return mpis, why
+    return mpi, why
 
 
 def _brought(
     system: str, way: Way, known: Sequence[str], bare: Mapping[str, str]
-) -> tuple[list[FoundMpi], str]:
-    """The MPIs that modules bring, or why they bring none. A module that another one names by not
+) -> tuple[FoundMpi | None, str]:
+    """The MPI that modules bring, or why they bring none. A module that another one names by not
     loading is loaded before that."""
     loaded = load(system, way, _LOOK)
     while loaded.failed and len(way) < _DEEPEST:
@@ -157,42 +150,27 @@ def _brought(
         way = (*way[:at], needed[0], *way[at:])
         loaded = load(system, way, _LOOK)
     if loaded.failed:
-        return [], f"{' '.join(way)}: {loaded.why}"
+        return None, f"{' '.join(way)}: {loaded.why}"
     look = _look(loaded)
-    left = look["loaded"].split(":")
-    gone = [x for x in way[:-1] if not any(f"{name}/".startswith(f"{x}/") for name in left)]
-    if gone:
-        return [], f"{' '.join(way)}: unloads {', '.join(gone)}"
-    return list(_mpis_of(look, way, bare)), "loads, and brings no compiler wrapper (mpicc)"
+    unchanged = {name for name, value in look.items() if bare.get(name) == value}
+    brought = {name: value for name, value in look.items() if name not in unchanged}
+    return _mpi_of(brought, way), "loads, and brings no compiler wrapper (mpicc)"
 
 
 def _look(loaded: Loaded) -> dict[str, str]:
-    """Wrappers and launchers that are there by name, versions, loaded modules."""
-    pairs = re.findall(r"^@((?:have |version |loaded)[\w.]*)=(.*)$", loaded.printed, re.MULTILINE)
-    return {name.strip(): value.strip() for name, value in pairs}
+    """Wrappers and launchers that are there by name, and what the launcher says of its version."""
+    pairs = re.findall(r"^@(have [\w.]+|version)=(.*)$", loaded.printed, re.MULTILINE)
+    return {name: value.strip() for name, value in pairs}
 
 
-def _mpis_of(look: Mapping[str, str], modules: Way, bare: Mapping[str, str]) -> Iterator[FoundMpi]:
-    """The MPI that modules bring; without modules every wrapper of PATH."""
-    for wrapper in (*_WRAPPERS, "cc"):
-        path = look.get(f"have {wrapper}")
-        if not path or (modules and bare.get(f"have {wrapper}") == path):
-            continue
-        suffix = wrapper.partition(".")[2]
-        launchers = [f"{name}.{suffix}" for name in ("mpirun", "mpiexec")] if suffix else _LAUNCHERS
-        version = look.get(f"version {launchers[0]}", look.get("version mpiexec", ""))
-        family, number = _family(wrapper, version, modules)
-        yield FoundMpi(
-            family=family,
-            version=number,
-            modules=modules,
-            wrapper=wrapper,
-            launchers=tuple(name for name in launchers if suffix or look.get(f"have {name}")),
-        )
-        if modules:
-            return
-        if not suffix and re.search(rf"{family}$", os.path.realpath(path)):
-            return  # the wrapper without a suffix is a link to one of those with it
+def _mpi_of(look: Mapping[str, str], modules: Way) -> FoundMpi | None:
+    """The MPI whose wrapper is there."""
+    wrapper = next((name for name in (*_WRAPPERS, "cc") if look.get(f"have {name}")), None)
+    if wrapper is None:
+        return None
+    family, version = _family(wrapper, look.get("version", ""), modules)
+    launchers = tuple(name for name in _LAUNCHERS if look.get(f"have {name}"))
+    return FoundMpi(family, version, modules, wrapper, launchers)
 
 
 def _family(wrapper: str, version: str, modules: Way) -> tuple[str, str]:

@@ -26,6 +26,14 @@ from records.text.epitaphs import speaking
 from records.text.plain_text import one_line
 from records.waiting import ATTEMPT_S, scaled
 
+_STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
+#: Open MPI's warnings of several lines.
+_BOXED_WARNING = re.compile(r"^-{9,}\n(WARNING:.*?)^-{9,}$", re.MULTILINE | re.DOTALL)
+#: Seconds before session.sh kills what has not ended by its limit.
+_KILLED_AFTER_S = 5.0
+#: Lines of a build's or a program's output that a message shows.
+_SHOWN_LINES = 40
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -133,15 +141,6 @@ cd "$here" || {{ echo "not shared: $(hostname) has no $here"; exit 1; }}
 . ./probe.sh"""
 
 
-_STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
-#: Open MPI's warnings of several lines.
-_BOXED_WARNING = re.compile(r"^-{9,}\n(WARNING:.*?)^-{9,}$", re.MULTILINE | re.DOTALL)
-#: Seconds before session.sh kills what has not ended by its limit.
-_KILLED_AFTER_S = 5.0
-#: Lines of a build's or a program's output that a message shows.
-_SHOWN_LINES = 40
-
-
 class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
     """A way to start ranks as it went: its output in full, and the ranks' own evidence."""
 
@@ -181,7 +180,6 @@ class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
     modules: list[str] = []
     variables: dict[str, str] = {}
     prepared: str = ""
-    compiler: str | None = None
     compiler_version: str | None = None
     compiles_with: str | None = None
     build_status: int | None = None
@@ -202,7 +200,6 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
 
     job_id: str
     state: str
-    waited_s: float
     shared: bool
     said: str
     allocated: list[str]
@@ -273,7 +270,6 @@ def read_probe(end: JobEnd, trials: Sequence[Trial], token: str) -> ProbeResult:
     return ProbeResult(
         job_id=end.job_id,
         state=end.state,
-        waited_s=end.waited_s,
         shared=seen and not unshared and sections["token"].strip() == token,
         said="; ".join(map(one_line, unshared[:3])) or one_line(text.strip()[-300:]),
         allocated=allocated[1].split() if allocated else [],
@@ -293,7 +289,6 @@ def _trial(head: str, trial: Trial, sections: Mapping[str, str]) -> TrialResult:
         modules=[name for name in loaded.split(":") if name],
         variables=_named(_unquoted(sections[f"{head}/variables"])),
         prepared=_unquoted(prepared),
-        compiler=one_line(compiler.get("path", ""))[:300] or None,
         compiler_version=one_line(compiler.get("version", ""))[:300] or None,
         compiles_with=one_line(compiler.get("shows", ""))[:2000] or None,
         build_status=int(status) if re.fullmatch(r"\d{1,3}", status) else None,

@@ -37,7 +37,7 @@ from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
 from assay.schema.model import Campaign
 from assay.sites.builds import spack_folders, spack_home
-from assay.sites.loading import add_checks_of, load_site, revival
+from assay.sites.loading import add_checks_of, load_site
 from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
@@ -45,7 +45,7 @@ from checks.common.base import leaf_of
 from checks.common.brought import checks_with
 from checks.common.registry import FOLDERS, GIVEN
 from checks.common.sources import CHECKS, launch_files
-from records.errors import AssayError, ClusterDownError, InfrastructureError
+from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.run.brought import ReframeTest
 from records.run.plan import Plan
@@ -143,15 +143,6 @@ def resume_run(
     add_checks_of(name)
     try:
         site = load_site(name)
-    except ClusterDownError as error:
-        command = revival(name, began) if site_name is None else None
-        if command is None:
-            raise
-        raise AssayError(
-            f"{run.path} began on site {name}, which is not there: {error}. To go on with the run,"
-            f" bring up its like with `{command}`, then say `assay run --resume {run.path}`",
-            error.status,
-        ) from error
     except InfrastructureError as error:
         raise _resumable(run, str(error)) from error
     site = site.with_builds(began.builds).without_nodes(began.nodes_left_out or ())

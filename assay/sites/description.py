@@ -271,22 +271,10 @@ class PartitionKeys(Section):
         default={},
     )
 
-    @model_validator(mode="after")
-    def _ranks_fit(self) -> PartitionKeys:
-        needed = self.network.ranks_per_link
-        if 0 < self.cores_per_node < needed:
-            raise ValueError(
-                f"network: {self.network.nics} nics × {self.network.ranks_per_nic} ranks_per_nic ="
-                f" {needed} ranks on a node of {self.cores_per_node} cores; allowed is at most a"
-                " rank a core"
-            )
-        return self
-
 
 class PartitionDescription(PartitionKeys):
     """Nodes of one kind, with the options that lead a job there."""
 
-    description: str = key("Description of the nodes, for readers.", default="")
     slurm_partition: values.SlurmPartition | None = key(
         "Slurm's name of the partition, where it is not the key: two kinds of nodes in one"
         " partition, distinguished by access: [--constraint=…].",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +21,21 @@ from records.run.provenance import SiteAsRun
 from records.site.topology import TopologyDescription
 from reports.notation.units import count_text
 from virtual_cluster import Cluster, load, planned
+
+_OPTION_VALUE = re.compile(r"[\w.,@%+=:/-]+")
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+#: Variables that a site's file does not take from the caller's shell.
+_OF_A_SHELL = re.compile(r"HOME|USER|LOGNAME|SHELL|PWD|.*PATH|LD_.*|(SLURM|SBATCH|SRUN)_.*")
+#: Variables by which a caller names account, QOS and reservation, with the option of each.
+CALLERS_OPTIONS = {
+    "SBATCH_ACCOUNT": "--account",
+    "SBATCH_QOS": "--qos",
+    "SBATCH_RESERVATION": "--reservation",
+}
+#: The variable that holds addresses of notifications, separated by blanks; they hold passwords.
+ADDRESSES = "ASSAY_NOTIFY"
+#: A segment of 1448 bytes takes a frame's room on the wire, preamble and gap included.
+PAYLOAD_SHARE = 1448 / 1538
 
 
 def load_site(name: str) -> Site:
@@ -56,27 +70,6 @@ def add_checks_of(name: str) -> None:
     folder = name.partition(":")[0]
     for path in read_site_file(folder).checks:
         add_folder(expanded(path), f"site {folder}: checks")
-
-
-def revival(name: str, began_on: SiteAsRun) -> str | None:
-    """The command that brings up the like of the site `name` of a provenance; None if none does."""
-    file = read_site_file(name.partition(":")[0])
-    return VirtualSite.revival(began_on) if file.virtual_cluster else None
-
-
-_OPTION_VALUE = re.compile(r"[\w.,@%+=:/-]+")
-_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
-#: Variables that a site's file does not take from the caller's shell.
-_OF_A_SHELL = re.compile(r"HOME|USER|LOGNAME|SHELL|PWD|.*PATH|LD_.*|(SLURM|SBATCH|SRUN)_.*")
-
-#: Variables by which a caller names account, QOS and reservation, with the option of each.
-CALLERS_OPTIONS = {
-    "SBATCH_ACCOUNT": "--account",
-    "SBATCH_QOS": "--qos",
-    "SBATCH_RESERVATION": "--reservation",
-}
-#: The variable that holds addresses of notifications, separated by blanks; they hold passwords.
-ADDRESSES = "ASSAY_NOTIFY"
 
 
 def callers_access() -> list[str]:
@@ -137,10 +130,6 @@ class SlurmSite(Site):
         """Nothing: nodes see what the site has made so."""
 
 
-#: A segment of 1448 bytes takes a frame's room on the wire, preamble and gap included.
-PAYLOAD_SHARE = 1448 / 1538
-
-
 class VirtualSite(Site):
     """A cluster that is up; it fills in its capacity, network, topology and work folder."""
 
@@ -184,21 +173,6 @@ class VirtualSite(Site):
     def planned(cls, description: SiteDescription, cluster: str) -> VirtualSite:
         """The site that the cluster would be if it were brought up now, for a plan alone."""
         return cls(description, planned(cluster or description.virtual_cluster or "default"))
-
-    @classmethod
-    def revival(cls, began_on: SiteAsRun) -> str:
-        """`assay cluster up` with the size, network and switches of the provenance."""
-        options = {
-            "name": (began_on.asked_as or "").partition(":")[2],
-            "nodes": began_on.nodes,
-            "cpus-per-node": began_on.cores_per_node,
-            "network": began_on.network.name,
-            "switches": began_on.switches,
-            "awake": began_on.cores_awake,
-        }
-        # People copy the command into a shell, and a provenance may be anybody's.
-        words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value]
-        return " ".join(["assay cluster up", *words])
 
     def command(
         self, argv: list[str], variables: dict[str, str], folder: Path | None = None

@@ -141,7 +141,6 @@ Linux 5.14
 == trial/0/modules
 loaded=gcc/12:mpich/4.0
 == trial/0/compiler
-path=/opt/mpich/bin/mpicc
 version=gcc (GCC) 12.3.0
 shows=gcc -I/opt=odd -lmpi
 == trial/0/build
@@ -170,7 +169,7 @@ ready=yes status=0
 
 
 def read(text, told="abc"):
-    return read_probe(JobEnd("7", "COMPLETED", 0.0, text), [TRIAL], told)
+    return read_probe(JobEnd("7", "COMPLETED", text), [TRIAL], told)
 
 
 def test_the_first_start_that_places_ranks_right_is_kept():
@@ -220,7 +219,7 @@ def test_a_warning_is_the_reason_only_where_nothing_else_was_said(errors, reason
 def test_a_folder_that_a_node_does_not_see_is_not_shared():
     assert not read(PRINTED, told="other").shared
     assert not read(PRINTED.replace("== node/c1", "not shared: c1 cannot write\n== x/y")).shared
-    assert not read_probe(JobEnd("7", "FAILED", 0.0, None), [TRIAL], "abc").shared
+    assert not read_probe(JobEnd("7", "FAILED", None), [TRIAL], "abc").shared
 
 
 def test_a_job_cut_short_leaves_what_it_had_found():
