@@ -18,15 +18,13 @@ from typing import Annotated
 
 from assay import BASE, ROOT, setup_command
 from assay.commands import output_of
-from assay.onboarding.slurm_view import SlurmView, ask_slurm
-from assay.sites.description import EnvironmentDescription, SiteDescription
+from assay.sites.description import EnvironmentDescription
 from assay.sites.loading import SlurmSite, load_site
 from assay.sites.site import Site
 from assay.sites.site_file import read_site_file, site_file
-from assay.sites.values import expanded
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.preparation import NO_MODULE
-from records.errors import AssayError, InfrastructureError
+from records.errors import AssayError
 from records.forms import Form, Part, key
 from virtual_cluster import trial
 
@@ -41,8 +39,6 @@ _EVERYWHERE = {
 PACKAGES = ROOT / "setup" / "packages.txt"
 _LEAST_PYTHON = (3, 11)
 
-#: Seconds of the job that Slurm is asked about where the site states no longest one.
-_ASKED_S = 600
 _LOOK = """
 printf 'compiler=%%s\\n' "$(command -v %(compiler)s)"
 printf 'launcher=%%s\\n' "$(command -v %(launcher)s)"
@@ -127,94 +123,36 @@ def site_requirements(site_name: str) -> Iterator[Requirement]:
     environments = site.description.environments.items()
     if not isinstance(site, SlurmSite):
         for name, environment in environments:
-            yield _packaged(site, name, environment)
+            where = shutil.which(environment.compiler)
+            packages = " ".join(environment.packages)
+            remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
+            if environment.spack_view and where is None:
+                yield _not_built(site, name)
+            else:
+                yield Requirement(f"environment {name}", where is not None, where or "", remedy)
         return
-    yield from _slurm(site)
-    yield _work_folder(site)
+    yield _slurm(site)
     for name, environment in environments:
         yield from _environment(site, name, environment)
 
 
-def _slurm(site: Site) -> Iterator[Requirement]:
-    """Slurm answers, agrees with the file, and takes jobs with the site's options."""
+def _slurm(site: Site) -> Requirement:
+    """Slurm takes jobs in the partition with the site's options and longest time."""
     described, file = site.description, site_file(site.name)
-    name = described.slurm_partition
-    try:
-        view = ask_slurm()
-    except InfrastructureError as error:
+    minutes = max(1, (described.longest_job_s or 0) // 60)
+    words = [*described.access, f"--nodes={min(2, described.nodes)}", f"--time={minutes}"]
+    test = site.ask(["sbatch", "--test-only", *words, "--wrap=true"])
+    what, remedy = f"jobs with {' '.join(words)}", f"correct `partitions` in {file}; sinfo names"
+    remedy += " partitions, sacctmgr show assoc user=$USER your accounts"
+    if test.status == 127:
         remedy = "use a login node of the cluster, or load Slurm's module"
-        yield Requirement(f"partition {name}", False, str(error), remedy)
-        return
-    there = view.partitions.get(name)
-    if there is None or not there.usable:
-        state = "is not there" if there is None else "is closed to you, or not up"
-        remedy = f"wait until it is up, or correct `partitions` in {file}; sinfo names them"
-        yield Requirement(f"partition {name}", False, state, remedy)
-        return
-    nodes, limit = sum(name in node.partitions for node in view.nodes), there.longest_job_s
-    longest = "of any length" if limit is None else f"up to {limit} s"
-    yield Requirement(f"partition {name}", True, f"{nodes} nodes, jobs {longest}", "")
-    for name, stated, seen in against_slurm(described, view):
-        # Jobs that are too long fail; what else differs makes launches fewer.
-        needed = name == "longest_job_s" and stated is not None
-        what = f"{described.partition}: {name}"
-        yield Requirement(what, False, f"{stated} → {seen}", f"correct {file}", needed)
-    minutes = max(1, min(described.longest_job_s or _ASKED_S, limit or _ASKED_S) // 60)
-    words = [f"--nodes={max(1, min(2, described.nodes))}", f"--time={minutes}", "--wrap=true"]
-    test = site.ask(["sbatch", "--test-only", *described.access, *words])
-    remedy = f"correct `access` in {file}; sacctmgr show assoc user=$USER names your accounts"
-    options = " ".join(described.access)
-    yield Requirement(f"jobs with {options}", test.status == 0, test.said, remedy)
-
-
-def against_slurm(
-    described: SiteDescription, view: SlurmView
-) -> Iterator[tuple[str, int | None, str]]:
-    """Keys of a partition with what the file states and what Slurm says otherwise."""
-    name, stated = described.slurm_partition, described.longest_job_s
-    longest = view.partitions[name].longest_job_s
-    if longest is not None and (stated is None or stated > longest):
-        yield "longest_job_s", stated, str(longest)
-    nodes = [node for node in view.nodes if name in node.partitions]
-    alike = [node for node in nodes if node.cores == described.cores_per_node]
-    if not alike:
-        counts = ", ".join(sorted({str(node.cores) for node in nodes}))
-        yield "cores_per_node", described.cores_per_node, counts or "none"
-        return
-    out = [node.name for node in alike if not node.in_service]
-    if len(alike) - len(out) < described.nodes:
-        left = f"{len(alike) - len(out)} in service ({', '.join(out[:8]) or 'no more are known'})"
-        yield "nodes", described.nodes, left
-    memory = max(node.memory_bytes for node in alike)
-    if memory < described.memory_bytes_per_node:
-        yield "memory_bytes_per_node", described.memory_bytes_per_node, str(memory)
-
-
-def _work_folder(site: Site) -> Requirement:
-    what, stated = "work folder", site.description.work_dir
-    if stated is None:
-        return Requirement(what, True, "the run directory, which nodes must see", "")
-    remedy = f"name another folder as work_dir in {site_file(site.name)}"
-    folder = expanded(stated)
-    made = site.ask(["mkdir", "-p", "--", folder])
-    right = made.status == 0 and site.ask(["test", "-w", folder]).status == 0
-    return Requirement(what, right, folder if right else made.said, remedy)
+    return Requirement(what, test.status == 0, test.said, remedy)
 
 
 def _not_built(site: Site, name: str) -> Requirement:
     # Optional unless requested: not missing on this machine.
     seen = f"not built by Spack; assay build --site {site.name} does it"
     return Requirement(f"environment {name}", True, seen, "")
-
-
-def _packaged(site: Site, name: str, environment: EnvironmentDescription) -> Requirement:
-    """The compiler of an environment of a virtual cluster."""
-    where = shutil.which(environment.compiler)
-    if environment.spack_view and where is None:
-        return _not_built(site, name)
-    packages = " ".join(environment.packages)
-    remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
-    return Requirement(f"environment {name}", where is not None, where or "", remedy)
 
 
 def _environment(

@@ -42,7 +42,11 @@ def tell(
     if as_json:
         print(as_text(DoctorForm(findings=found)), end="")
     else:
-        say("\n".join(map(_line, found)), hang=len("MISSING  "))
+        for one in found:
+            detail = f" ({one.seen})" if one.seen else ""
+            word = "MISSING" if one.needed else "absent "
+            line = f"{word}  {one.what}{detail}: {one.remedy}"
+            say(f"found    {one.what}: {one.seen}" if one.found else line, hang=len("MISSING  "))
         say(_summary(found, optional))
     missing = any(not one.found for one in found if one.needed)
     return ExitStatus.INFRASTRUCTURE if missing else ExitStatus.PASS
@@ -62,13 +66,6 @@ def _summary(found: Sequence[Requirement], optional: str) -> str:
     if not missing:
         count = f"all there that a Slurm site needs; {len(gone)} absent, {optional}"
     return f"{count}: {first}{again}"
-
-
-def _line(one: Requirement) -> str:
-    if one.found:
-        return f"found    {one.what}: {one.seen}"
-    detail = f" ({one.seen})" if one.seen else ""
-    return f"{'MISSING' if one.needed else 'absent '}  {one.what}{detail}: {one.remedy}"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,6 @@ import msgspec
 
 from assay.onboarding import proposal
 from assay.onboarding.mpi import FoundMpi, find_mpis, modules_system
-from assay.onboarding.proof import Proof, Ways, prove
 from assay.onboarding.slurm_view import NodeType, SlurmView, ask_slurm, node_types
 from assay.probe.job import WorkFolderError
 from assay.sites.site_file import as_site_file, folder_of_new_sites
@@ -57,7 +56,8 @@ def init_site(
     """Write site-config/NAME/site.yaml. Raises AssayError where nothing can be proven."""
     view = ask_slurm()
     say(f"{_description(view)}, {len(view.nodes)} nodes")
-    file = _file_to_write(name or _name_of(view.cluster), overwrite)
+    guess = re.sub(r"[^a-z0-9]+", "-", view.cluster.lower()).strip("-")[:64]
+    file = _file_to_write(name or guess or "cluster", overwrite)
     kinds = _kinds(view, partitions)
     for partition in {kind.partition.name: None for kind in kinds}:
         proposal.must_take_jobs(partition, access)
@@ -87,10 +87,6 @@ def init_site(
 
 def _description(view: SlurmView) -> str:
     return f"cluster {view.cluster}, Slurm {view.version}"
-
-
-def _name_of(cluster: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", cluster.lower()).strip("-")[:64] or "cluster"
 
 
 def _file_to_write(name: str, overwrite: bool) -> Path:
@@ -158,12 +154,14 @@ def _work_folders() -> list[str]:
 
 
 def _proven(
-    data: dict[str, Any], ways: Ways, folders: Iterable[str], say: Say
-) -> tuple[str, Proof]:
+    data: dict[str, Any], ways: proposal.Ways, folders: Iterable[str], say: Say
+) -> tuple[str, proposal.Proof]:
     """The first work folder that nodes share, and the proof with it."""
     for folder in folders:
         try:
-            return folder, prove(as_site_file({**data, "work_dir": folder}), ways, folder, say)
+            return folder, proposal.prove(
+                as_site_file({**data, "work_dir": folder}), ways, folder, say
+            )
         except WorkFolderError as error:
             say(f"{error}")
     raise AssayError("no work folder is shared with the nodes; name one with --work-dir")

@@ -209,14 +209,10 @@ def load(system: str, modules: Sequence[str], script: str) -> Loaded:
         return Loaded(f"{answer.stdout}\n{answer.stderr}")
     named = _LOADING_FAILED.search(answer.stderr)
     failed = named[1] if named and named[1] in modules else "".join(modules[-1:])
-    return Loaded(failed=failed, why=_reason(answer.stderr))
-
-
-def _reason(said: str) -> str:
-    """Reason that the module system gives for a module that it does not load, on one line."""
-    text = _ADVICE.split(_LOADING_FAILED.split(said)[0])[0]
+    text = _ADVICE.split(_LOADING_FAILED.split(answer.stderr)[0])[0]
     text = re.sub(r"Lmod has detected the following error:|^Loading \S+$", "", text, flags=re.M)
-    return re.sub(r"\s+", " ", text).strip() or "the module system gives no reason"
+    why = re.sub(r"\s+", " ", text).strip() or "the module system gives no reason"
+    return Loaded(failed=failed, why=why)
 
 
 def named_modules(why: str, known: Iterable[str]) -> list[str]:

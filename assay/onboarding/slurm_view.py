@@ -26,8 +26,6 @@ _IN_SERVICE = {"IDLE", "MIXED", "ALLOCATED", "COMPLETING", "PLANNED", "RESERVED"
 _OUT = re.compile(
     r"(?<!POWER_)(?<!POWERING_)(?<!POWERED_)DOWN|DRAIN|FAIL|NOT_RESPONDING|FUTURE|UNKNOWN|\*"
 )
-#: Memories that differ by less are of one type: firmware takes a little, node by node.
-_MEMORY_TOLERANCE = 0.05
 #: A partition of shorter jobs is for trying things out.
 _SHORT_S = 3600
 
@@ -43,6 +41,12 @@ class Partition:
     most_nodes: int | None
     preemptible: bool
     limits_memory: bool
+
+    def merit(self, nodes: Sequence[Node]) -> tuple[bool, bool, int, float, bool]:
+        """Better partitions are greater: not preempted, for long jobs, of many of these nodes."""
+        longest = float("inf") if self.longest_job_s is None else self.longest_job_s
+        many = sum(self.name in node.partitions for node in nodes)
+        return (not self.preemptible, longest >= _SHORT_S, many, longest, self.default)
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ def ask_slurm() -> SlurmView:
     for number in {os.getegid(), *os.getgroups()}:
         with suppress(KeyError):
             groups.add(grp.getgrgid(number).gr_name)
+    tree = "tree" in settings.get("TopologyPlugin", "")
+    shown = answer_of("scontrol", "show", "topology").stdout if tree else ""
     return SlurmView(
         cluster=settings.get("ClusterName", "cluster"),
         version=settings.get("SLURM_VERSION", "unknown"),
@@ -102,7 +108,7 @@ def ask_slurm() -> SlurmView:
         partitions=partitions_of(_shown("partition"), frozenset(groups)),
         nodes=nodes_of(_shown("node")),
         mpi_types=mpi_types_of(f"{mpi.stdout}\n{mpi.stderr}"),
-        topology=_topology(settings),
+        topology=switches_of(shown),
     )
 
 
@@ -113,13 +119,11 @@ def _shown(kind: str) -> str:
     return answer.stdout
 
 
-def _topology(settings: dict[str, str]) -> list[str]:
-    """A line for each switch of the tree that Slurm knows; one alone makes no topology."""
-    if "tree" not in settings.get("TopologyPlugin", ""):
-        return []
-    shown = answer_of("scontrol", "show", "topology").stdout.splitlines()
-    lines = [line for line in shown if "SwitchName=" in line]
-    return lines if len(lines) > 1 else []
+def switches_of(text: str) -> list[str]:
+    """`scontrol show topology` as lines of a topology.conf, in which a switch above others has no
+    nodes of its own; one alone makes no topology."""
+    lines = [line.strip() for line in text.splitlines() if "SwitchName=" in line]
+    return [re.sub(r" Nodes=\S+(?= Switches=)", "", line) for line in lines if len(lines) > 1]
 
 
 def fields_of(line: str) -> dict[str, str]:
@@ -137,52 +141,53 @@ def fields_of(line: str) -> dict[str, str]:
 
 def partitions_of(text: str, groups: frozenset[str]) -> dict[str, Partition]:
     """`scontrol show partition -o`, as a user of these groups may use them."""
-    shown = (fields for fields in map(fields_of, text.splitlines()) if "PartitionName" in fields)
-    return {fields["PartitionName"]: _partition(fields, groups) for fields in shown}
-
-
-def _partition(fields: dict[str, str], groups: frozenset[str]) -> Partition:
-    groups_allowed = fields.get("AllowGroups", "ALL")
-    allowed = groups_allowed.upper() == "ALL" or bool(_names(groups_allowed) & groups)
-    closed = [fields.get(key, "NO") for key in ("RootOnly", "ReqResv")] != ["NO", "NO"]
-    is_open = fields.get("State", "UP") == "UP" and not closed
-    return Partition(
-        name=fields["PartitionName"],
-        default=fields.get("Default") == "YES",
-        usable=is_open and allowed,
-        longest_job_s=seconds_of(fields.get("MaxTime", "UNLIMITED")),
-        most_nodes=_number(fields.get("MaxNodes")),
-        preemptible=fields.get("PreemptMode", "OFF") not in ("OFF", ""),
-        limits_memory=any(_number(fields.get(f"DefMemPer{unit}")) for unit in ("Node", "CPU")),
-    )
+    partitions = {}
+    for fields in map(fields_of, text.splitlines()):
+        if (name := fields.get("PartitionName")) is None:
+            continue
+        allowed = fields.get("AllowGroups", "ALL")
+        is_allowed = allowed.upper() == "ALL" or bool(_names(allowed) & groups)
+        closed = [fields.get(key, "NO") for key in ("RootOnly", "ReqResv")] != ["NO", "NO"]
+        partitions[name] = Partition(
+            name=name,
+            default=fields.get("Default") == "YES",
+            usable=fields.get("State", "UP") == "UP" and not closed and is_allowed,
+            longest_job_s=seconds_of(fields.get("MaxTime", "UNLIMITED")),
+            most_nodes=_number(fields.get("MaxNodes")),
+            preemptible=fields.get("PreemptMode", "OFF") not in ("OFF", ""),
+            limits_memory=any(_number(fields.get(f"DefMemPer{unit}")) for unit in ("Node", "CPU")),
+        )
+    return partitions
 
 
 def nodes_of(text: str) -> list[Node]:
     """`scontrol show node -o`."""
-    return [_node(fields) for fields in map(fields_of, text.splitlines()) if fields.get("NodeName")]
-
-
-def _node(fields: dict[str, str]) -> Node:
-    sockets = (_number(fields.get("Sockets")) or 1) * (_number(fields.get("Boards")) or 1)
-    threads = _number(fields.get("ThreadsPerCore")) or 1
-    cores = sockets * (_number(fields.get("CoresPerSocket")) or 1)
-    offered = _number(fields.get("CPUEfctv")) or _number(fields.get("CPUTot")) or cores
-    # CPUs are threads or cores, as the site counts; cores that Slurm keeps are missing.
-    offered = offered if offered <= cores else -(-offered // threads)
-    memory, kept = (_number(fields.get(key)) or 0 for key in ("RealMemory", "MemSpecLimit"))
-    gres = re.sub(r"\([^)]*\)", "", fields.get("Gres", "(null)"))
-    state = fields.get("State", "")
-    return Node(
-        name=fields["NodeName"],
-        sockets=min(sockets, offered),
-        cores=min(cores, offered),
-        threads_per_core=threads,
-        memory_bytes=max(0, memory - kept) << 20,
-        features=_names(fields.get("AvailableFeatures", "")),
-        gres=tuple(sorted(filter(None, gres.split(",")))),
-        partitions=tuple(_names(fields.get("Partitions", ""))),
-        in_service=not _OUT.search(state) and bool(set(state.split("+")) & _IN_SERVICE),
-    )
+    nodes = []
+    for fields in map(fields_of, text.splitlines()):
+        if (name := fields.get("NodeName")) is None:
+            continue
+        sockets = (_number(fields.get("Sockets")) or 1) * (_number(fields.get("Boards")) or 1)
+        threads = _number(fields.get("ThreadsPerCore")) or 1
+        cores = sockets * (_number(fields.get("CoresPerSocket")) or 1)
+        offered = _number(fields.get("CPUEfctv")) or _number(fields.get("CPUTot")) or cores
+        # CPUs are threads or cores, as the site counts; cores that Slurm keeps are missing.
+        offered = offered if offered <= cores else -(-offered // threads)
+        memory, kept = (_number(fields.get(key)) or 0 for key in ("RealMemory", "MemSpecLimit"))
+        gres = re.sub(r"\([^)]*\)", "", fields.get("Gres", "(null)"))
+        state = fields.get("State", "")
+        node = Node(
+            name=name,
+            sockets=min(sockets, offered),
+            cores=min(cores, offered),
+            threads_per_core=threads,
+            memory_bytes=max(0, memory - kept) << 20,
+            features=_names(fields.get("AvailableFeatures", "")),
+            gres=tuple(sorted(filter(None, gres.split(",")))),
+            partitions=tuple(_names(fields.get("Partitions", ""))),
+            in_service=not _OUT.search(state) and bool(set(state.split("+")) & _IN_SERVICE),
+        )
+        nodes.append(node)
+    return nodes
 
 
 def mpi_types_of(text: str) -> list[str]:
@@ -222,57 +227,33 @@ class NodeType:
 
 
 def node_types(nodes: Sequence[Node], partitions: Iterable[Partition]) -> list[NodeType]:
-    """The types, the one with the most nodes first; nodes in no usable partition are left out."""
+    """Nodes of equal processors and generic resources, the type with the most first; nodes in no
+    usable partition are left out."""
+    kinds: dict[object, list[Node]] = {}
+    for node in sorted(nodes, key=lambda node: node.name):
+        shape = (node.sockets, node.cores, node.threads_per_core, node.gres)
+        kinds.setdefault(shape, []).append(node)
     usable, best_of = [partition for partition in partitions if partition.usable], []
-    for kind in _kinds(nodes):
+    for kind in kinds.values():
         having = [one for one in usable if any(one.name in node.partitions for node in kind)]
         if having:
-            best = max(having, key=lambda partition: _merit(partition, kind))
+            best = max(having, key=lambda partition: partition.merit(kind))
             best_of.append((best, [node for node in kind if best.name in node.partitions]))
     shared = Counter(best.name for best, _ in best_of)
     types = []
     for best, kind in best_of:
         own = {node.name for node in kind}
         others = [n for n in nodes if best.name in n.partitions and n.name not in own]
-        feature = _feature(kind, others)
+        common = frozenset.intersection(*(node.features for node in kind))
+        features = common.difference(*(node.features for node in others))
+        feature = min(features, key=lambda name: (len(name), name), default=None)
         options = ["--mem=0"] if best.limits_memory else []
         if others:
             folded = str(NodeSet.fromlist([node.name for node in others]))
             options.insert(0, f"--constraint={feature}" if feature else f"--exclude={folded}")
         key, first = best.name, kind[0]
         if shared[best.name] > 1:
-            size = first.gres[0].replace(":", "-") if first.gres else ""
-            size = size or f"{first.cores}c-{first.memory_bytes >> 30}g"
+            size = first.gres[0].replace(":", "-") if first.gres else f"{first.cores}c"
             key = f"{best.name}-{feature or size}"
         types.append(NodeType(key, best, kind, options))
     return sorted(types, key=lambda kind: (-kind.in_service, -len(kind.nodes), kind.key))
-
-
-def _merit(partition: Partition, kind: Sequence[Node]) -> tuple[bool, bool, int, float, bool]:
-    """Better partitions are greater: not preempted, for long jobs, of many nodes."""
-    longest = float("inf") if partition.longest_job_s is None else partition.longest_job_s
-    many = sum(partition.name in node.partitions for node in kind)
-    return (not partition.preemptible, longest >= _SHORT_S, many, longest, partition.default)
-
-
-def _kinds(nodes: Iterable[Node]) -> list[list[Node]]:
-    """Nodes that are alike, in the order of their names."""
-    kinds: list[list[Node]] = []
-    latest: dict[object, list[Node]] = {}
-    for node in sorted(nodes, key=lambda node: (node.memory_bytes, node.name)):
-        alike = (node.sockets, node.cores, node.threads_per_core, node.gres)
-        kind = latest.get(alike)
-        # The least memory of a kind is the first's.
-        if kind and node.memory_bytes <= kind[0].memory_bytes * (1 + _MEMORY_TOLERANCE):
-            kind.append(node)
-        else:
-            latest[alike] = [node]
-            kinds.append(latest[alike])
-    return [sorted(kind, key=lambda node: node.name) for kind in kinds]
-
-
-def _feature(kind: Sequence[Node], others: Sequence[Node]) -> str | None:
-    """A feature that all these nodes have, and none of the others."""
-    common = frozenset.intersection(*(node.features for node in kind))
-    own = common.difference(*(node.features for node in others))
-    return min(own, key=lambda name: (len(name), name)) if own else None

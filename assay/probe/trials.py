@@ -310,27 +310,23 @@ def _named(text: str) -> dict[str, str]:
 
 
 def _attempt(label: str, ended: str, out: str, err: str) -> AttemptResult:
+    """The attempt with its evidence, if exactly one line has it: several are of ranks alone."""
     times, output = _STATUS.search(ended), _unquoted(out)
+    try:
+        entries = [whole_object(line) for line in marked_lines(output)]
+        evidence = [read_evidence(one) for one in entries if one.get("assay") == "evidence"]
+    except ValueError:
+        evidence = []
     return AttemptResult(
         label=label,
         status=int(times[1]) if times else -1,
         seconds=float(times[3]) - float(times[2]) if times else 0.0,
         output=output,
         errors=_unquoted(err),
-        evidence=_evidence(output),
+        evidence=evidence[0] if len(evidence) == 1 else None,
     )
 
 
 def _unquoted(text: str) -> str:
     """The output of a program: each line without the mark before it."""
     return "\n".join(line[2:] for line in text.splitlines() if line.startswith("| "))
-
-
-def _evidence(output: str) -> Evidence | None:
-    """Evidence, if exactly one line has it; None where there is none, or several (ranks alone)."""
-    try:
-        entries = [whole_object(line) for line in marked_lines(output)]
-        evidence = [read_evidence(one) for one in entries if one.get("assay") == "evidence"]
-    except ValueError:
-        return None
-    return evidence[0] if len(evidence) == 1 else None

@@ -29,6 +29,10 @@ from checks.common.slurm.text import option_values, setting
 from records.errors import AssayError, InfrastructureError
 from records.run.provenance import SiteAsRun
 
+_NO_HPL = (
+    "not named, and there is no source of HPL to build it: {source} is no file; run {command}, or"
+    " name an archive as hpl_source"
+)
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -109,7 +113,7 @@ class Site(ABC):
         """Facts for a plan; looks for the foreign programs."""
         described = self.description
         bits, peak = described.network.bits_per_second, described.core_peak_flop_per_s
-        features: dict[str, set[str]] = {}
+        source, features = self.hpl_source(), dict[str, set[str]]()
         missing: dict[str, dict[str, str]] = {}
         for name, environment in described.environments.items():
             missing[name] = {
@@ -122,8 +126,11 @@ class Site(ABC):
                 *(f"program:{one}" for one in environment.programs if one not in missing[name]),
                 *(f"storage:{target}" for target in described.storage),
             }
-            if "hpl" not in environment.programs and not environment.ready_programs:
-                missing[name] |= self._no_hpl()
+            builds_hpl = "hpl" not in environment.programs and not environment.ready_programs
+            if builds_hpl and not Path(source).is_file():
+                missing[name]["hpl"] = _NO_HPL.format(
+                    source=source, command=setup_command("hpl-source")
+                )
         return SiteFacts(
             name=self.name,
             nodes=described.nodes,
@@ -145,16 +152,6 @@ class Site(ABC):
             resources={name: values_of(one) for name, one in described.resources.items()},
             absent=self._absent,
         )
-
-    def _no_hpl(self) -> dict[str, str]:
-        """Why HPL cannot be built, where it cannot."""
-        source = self.hpl_source()
-        if Path(source).is_file():
-            return {}
-        return {
-            "hpl": f"not named, and there is no source of HPL to build it: {source} is no file; run"
-            f" {setup_command('hpl-source')}, or name an archive as hpl_source"
-        }
 
     def session_data(self) -> dict[str, Any]:
         """The description for a ReFrame session, with the foreign programs that are there."""

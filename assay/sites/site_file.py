@@ -35,7 +35,6 @@ from assay.sites.description import (
     PartitionKeys,
     SiteDescription,
     SiteFile,
-    SpackDescription,
     of_partition,
 )
 from assay.sites.values import unset_fault
@@ -174,8 +173,14 @@ def _merged(other: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 def _problems(value: Document, site: str) -> Iterator[Problem]:
     """Every fault of a file's value, each once, where the file writes it."""
-    environments, whole = value.get("environments"), complete(value)
-    faults = list(_like_problems(environments)) if isinstance(environments, dict) else []
+    environments, whole, faults = value.get("environments"), complete(value), list[Problem]()
+    if isinstance(environments, dict):
+        roots = _roots(environments)
+        for name, own in environments.items():
+            if isinstance(own, dict) and "like" in own and own["like"] not in roots:
+                text = f"found {found(own['like'])}{did_you_mean(str(own['like']), roots)}"
+                text += f"; allowed is an environment without `like`: {listed(roots) or 'none is'}"
+                faults.append(Problem(("environments", name, "like"), text))
     try:
         file = SiteFile.model_validate(whole)
         faults += [] if faults else [*_faults_between(file, site), *_unset_variables(file)]
@@ -183,16 +188,6 @@ def _problems(value: Document, site: str) -> Iterator[Problem]:
         faults += model_problems(error, SiteFile, whole)
     # A fault of one environment is one of all that are like it, but reported once.
     yield from dict.fromkeys(_as_written(value, fault) for fault in faults)
-
-
-def _like_problems(environments: Mapping[str, Any]) -> Iterator[Problem]:
-    """A problem for each `like` that names no environment without one."""
-    roots = _roots(environments)
-    for name, own in environments.items():
-        if isinstance(own, dict) and "like" in own and own["like"] not in roots:
-            text = f"found {found(own['like'])}{did_you_mean(str(own['like']), roots)}"
-            text += f"; allowed is an environment without `like`: {listed(roots) or 'none is'}"
-            yield Problem(("environments", name, "like"), text)
 
 
 def _as_written(value: Document, problem: Problem) -> Problem:
@@ -229,8 +224,21 @@ def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
             )
     for name, partition in file.partitions.items():
         yield from _partition_faults(partition, file, ("partitions", name))
-    if file.spack is not None:
-        yield from _spack_faults(file.spack, file)
+    if (built := file.spack) is None:
+        return
+    served = Counter(name for names in built.views.values() for name in names)
+    for view, names in built.views.items():
+        for index, name in enumerate(names):
+            place = ("spack", "views", view, index)
+            yield from one_of(name, file.environments, place)
+            if served[name] > 1:
+                yield Problem(place, f"{name} is served more than once; keep one")
+            if not built.alone and built.name_of(name) in file.environments:
+                taken = f"the name of its build, {built.name_of(name)}, is taken"
+                yield Problem(place, f"{taken} by an environment of the site; rename that")
+    for key in ("devices", "settings"):
+        for view in getattr(built, key):
+            yield from one_of(view, built.views, ("spack", key, view))
 
 
 def _partition_faults(
@@ -255,22 +263,6 @@ def _partition_faults(
             partition.topology.topology()
         except AssayError as error:
             yield Problem((*place, "topology"), str(error).removeprefix("topology: "))
-
-
-def _spack_faults(built: SpackDescription, file: SiteFile) -> Iterator[Problem]:
-    served = Counter(name for names in built.views.values() for name in names)
-    for view, names in built.views.items():
-        for index, name in enumerate(names):
-            place = ("spack", "views", view, index)
-            yield from one_of(name, file.environments, place)
-            if served[name] > 1:
-                yield Problem(place, f"{name} is served more than once; keep one")
-            if not built.alone and built.name_of(name) in file.environments:
-                taken = f"the name of its build, {built.name_of(name)}, is taken"
-                yield Problem(place, f"{taken} by an environment of the site; rename that")
-    for key in ("devices", "settings"):
-        for view in getattr(built, key):
-            yield from one_of(view, built.views, ("spack", key, view))
 
 
 def _unset_variables(file: SiteFile) -> Iterator[Problem]:

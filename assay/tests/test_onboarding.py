@@ -7,15 +7,14 @@ import yaml
 from assay.onboarding.mpi import named_modules, names_of, needed_modules
 from assay.onboarding.proposal import library_pattern, network_data, site_text
 from assay.onboarding.slurm_view import (
-    SlurmView,
     fields_of,
     node_types,
     nodes_of,
     partitions_of,
+    switches_of,
 )
-from assay.requirements import against_slurm
 from assay.sites.description import SiteFile
-from assay.sites.site_file import complete, read_description
+from assay.sites.site_file import complete
 from records.site.node_facts import Nic, NodeFacts
 
 #: One line of `scontrol show node -o`, Slurm 20.11 on CentOS 7: CPUs are threads.
@@ -105,6 +104,13 @@ def test_two_kinds_of_nodes_in_one_partition_are_told_apart():
     assert (second.key, second.options[0]) == ("compute-gpu-a100-4", "--exclude=nid[0001-0003]")
 
 
+def test_a_tree_of_switches_is_lines_of_a_topology_conf():
+    leaf = "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=t[01-02]"
+    top = "SwitchName=top Level=1 LinkSpeed=1 {}Switches=leaf1"
+    assert switches_of(f"{leaf}\n{top.format('Nodes=t[01-02] ')}\n") == [leaf, top.format("")]
+    assert switches_of(f"{leaf}\n") == []
+
+
 SPIDER = """
   openmpi: openmpi/4.1.5
 ----------------------------------------------------------------------------
@@ -128,13 +134,7 @@ def test_ways_through_a_hierarchy():
 @pytest.mark.parametrize(
     ("why", "named"),
     [
-        (  # Environment Modules 3.2
-            "mpich/4.0(5):ERROR:151: Module 'mpich/4.0' depends on one of the module(s)"
-            " 'compiler/gcc-12 compiler/intel'"
-            " mpich/4.0(5):ERROR:102: Tcl command execution failed: prereq compiler",
-            ["mpich/4.0", "compiler/gcc-12", "compiler/intel"],
-        ),
-        (  # 4
+        (  # Environment Modules 4
             "WARNING: mpich/4.0 cannot be loaded due to missing prereq. HINT: the following module"
             " must be loaded first: gcc",
             ["mpich/4.0", "gcc/13.1"],
@@ -203,23 +203,3 @@ def test_the_written_file_says_what_was_found():
     assert yaml.safe_load(text) == data
     SiteFile.model_validate(complete(yaml.safe_load(text)))
     assert len(text.splitlines()) <= 45
-
-
-@pytest.mark.parametrize(
-    ("keys", "text"),
-    [
-        ({}, []),
-        ({"longest_job_s": 10**6}, [("longest_job_s", 10**6, "172800")]),
-        ({"longest_job_s": None}, [("longest_job_s", None, "172800")]),
-        ({"nodes": 4}, [("nodes", 4, "3 in service (no more are known)")]),
-        ({"cores_per_node": 64, "nodes": 4}, [("cores_per_node", 64, "128")]),
-        ({"memory_bytes_per_node": 2**38}, [("memory_bytes_per_node", 2**38, f"{257400 << 20}")]),
-    ],
-)
-def test_where_slurm_says_otherwise_than_the_file_is_named(keys, text):
-    right = {"nodes": 3, "cores_per_node": 128, "memory_bytes_per_node": 2**30}
-    right |= {"longest_job_s": 86400, "slurm_partition": "compute"}
-    partitions = partitions_of(PARTITIONS, frozenset())
-    view = SlurmView("x", "23", {}, partitions, nodes(NODE_20_11, 3), [], [])
-    described = read_description("virtual").model_copy(update={**right, **keys})
-    assert [*against_slurm(described, view)] == text

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What nodes and probe jobs print becomes facts; what is absent or odd becomes none."""
 
-import shutil
-import subprocess
-
 import pytest
 
 from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts
-from assay.probe.probe import HERE as PROBE
-from assay.probe.trials import Attempt, AttemptResult, Trial, login_build_script, read_probe
-from checks.common.sources import LIBRARY
-from setup.tests.needs import needs
+from assay.probe.trials import Attempt, AttemptResult, Trial, read_probe
 
 #: A node of an InfiniBand cluster as facts.sh printed it there, shortened.
 INFINIBAND = """
@@ -203,7 +197,6 @@ NO_PAIRING = "Unable to find reachable pairing between local and remote interfac
     [
         (f"{NOT_SET}\n{NO_PAIRING}\n", NO_PAIRING),
         (f"srun: warning: no partition\n{NO_PORTS}\n{NO_PAIRING}", NO_PAIRING),
-        (f"{NO_PAIRING}\nWarning: late", NO_PAIRING),
         (f"{NOT_SET}\n", NOT_SET),
         (
             NO_PORTS,
@@ -228,21 +221,3 @@ def test_a_job_cut_short_leaves_what_it_had_found():
     assert trial.build_status == 0
     assert trial.right is None
     assert read(PRINTED[:20]).trials["mpich"].build_status is None
-
-
-@pytest.mark.full
-@needs("mpicc.mpich")
-def test_what_an_earlier_job_left_half_made_is_made_anew(tmp_path):
-    """As by a node that loses power between two steps of a build."""
-    shutil.copytree(LIBRARY, tmp_path / "src")
-    (tmp_path / "probe.sh").write_bytes((PROBE / "probe.sh").read_bytes())
-    script = login_build_script(str(tmp_path), [Trial("mpich", "mpicc.mpich", [])], ["b0"])
-    built = tmp_path / "b0"
-    for left in (
-        "",
-        "ld -r -o evidence.o $(find hidden -name '*.o')",
-        "truncate -s 999 evidence.o",
-    ):
-        spoilt = f"[ ! -e b0 ] || (cd b0 && rm placement && {left or ':'})\n"
-        subprocess.run(["bash", "-ec", spoilt + script], cwd=tmp_path, check=True)
-        assert (built / "build.status").read_text() == "0\n", (built / "build.out").read_text()

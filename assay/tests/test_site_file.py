@@ -4,7 +4,6 @@
 import json
 import os
 import pwd
-import re
 from pathlib import Path
 
 import jsonschema
@@ -361,23 +360,6 @@ def test_the_user_is_known_where_cron_does_not_tell(here, monkeypatch):
     here(TWO.replace("$ASSAY_TEST_SCRATCH", "/scratch/$USER"))
     user = pwd.getpwuid(os.getuid()).pw_name
     assert load_site("here").work_dir(Path("/r"), "x") == Path(f"/scratch/{user}/assay/x")
-
-
-@pytest.mark.parametrize(
-    ("name", "tried", "untried"),
-    [
-        ("mpich", ("MPICH 4.0.2", "MPICH 4.2.1", "MPICH 5.0.2"), ("MPICH 3.4", "MPICH 6.0")),
-        (
-            "openmpi",
-            ("Open MPI v4.1.4, package", "Open MPI v5.0.7", "Open MPI v6.0.0rc2"),
-            ("Open MPI v3.1.3", "Open MPI v7.0"),
-        ),
-    ],
-)
-def test_the_virtual_cluster_takes_the_versions_that_were_tried(name, tried, untried):
-    pattern = read_description("virtual").environments[name].library
-    assert all(re.search(pattern, one) for one in tried)
-    assert not any(re.search(pattern, one) for one in untried)
 
 
 SIZE = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
