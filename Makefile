@@ -88,7 +88,7 @@ schema: setup ## write the JSON Schemas of campaign and criteria files and of ma
 	@sed -i -e '/^<!-- keys: verdicts/,/^<!-- end of keys/{//!d}' \
 		-e '/^<!-- keys: verdicts/r /dev/stdin' docs/data.md < <($(ASSAY) schema verdicts --markdown)
 	@sed -i -e '/^<!-- keys:/,/^<!-- end of keys/{//!d}' -e '/^<!-- keys:/r /dev/stdin' docs/sites.md \
-		< <($(ASSAY) schema site)
+		< <($(ASSAY) schema site --markdown)
 
 pictures: ## README's pictures anew from two runs: CHOICE=RUN ACCEPTANCE=RUN [CRITERIA=NAME]
 	@docs/pictures.sh "$(or $(CHOICE),$$(ls -td results/quick/*/ | head -n 1))" \

@@ -142,10 +142,9 @@ def _slurm(site: Site) -> Requirement:
     minutes = max(1, (described.longest_job_s or 0) // 60)
     words = [*described.access, f"--nodes={min(2, described.nodes)}", f"--time={minutes}"]
     test = site.ask(["sbatch", "--test-only", *words, "--wrap=true"])
-    what, remedy = f"jobs with {' '.join(words)}", f"correct `partitions` in {file}; sinfo names"
-    remedy += " partitions, sacctmgr show assoc user=$USER your accounts"
-    if test.status == 127:
-        remedy = "use a login node of the cluster, or load Slurm's module"
+    what = f"jobs with {' '.join(words)}"
+    remedy = f"call it on a login node; correct `partitions` in {file} (sinfo names partitions,"
+    remedy += " sacctmgr show assoc user=$USER your accounts)"
     return Requirement(what, test.status == 0, test.said, remedy)
 
 

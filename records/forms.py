@@ -114,6 +114,8 @@ def _keys(node: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[t
         yield from _keys(choice, schema, path)
     if isinstance(items := node.get("items"), dict):
         yield from _keys(items, schema, f"{path}[]")
+    if isinstance(value := node.get("additionalProperties"), dict):
+        yield from _keys(value, schema, f"{path}.NAME")
     for name, value in node.get("properties", {}).items():
         inner = f"{path}.{name}".removeprefix(".")
         text = value.get("description") or _referred(value, schema).get("description", "")

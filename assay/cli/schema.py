@@ -24,7 +24,7 @@ from assay.onboarding.init import SiteInitForm
 from assay.requirements import DoctorForm
 from assay.run.status import StatusForm
 from assay.schema import campaign_schema
-from assay.sites.site_file import key_tables
+from assay.sites.description import site_schema
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
@@ -64,6 +64,7 @@ FORMS: dict[str, type[Part] | None] = {
 _WRITTEN = {
     "campaign": campaign_schema,
     "criteria": criteria_schema,
+    "site": site_schema,
 }
 
 
@@ -79,15 +80,14 @@ def schema_command(arguments: argparse.Namespace) -> int:
     written = dict(_WRITTEN)
     for plugin in plugins().values():
         written |= {name: loaded(schema) for name, schema in plugin.schemas.items()}
-    known = [*written, "site", "forms", *forms]
+    known = [*written, "forms", *forms]
     if of not in known:
         raise AssayError(f"OF: found {of!r}; allowed are {', '.join(known)}")
-    if of == "site":
-        print(key_tables())
-    elif arguments.markdown:
-        if of not in forms:
-            raise AssayError(f"--markdown: allowed with {', '.join(forms)}; not with {of}")
-        print(key_table(form_schema(of)))
+    if arguments.markdown:
+        if of != "site" and of not in forms:
+            listed = ", ".join(forms)
+            raise AssayError(f"--markdown: allowed with `schema site` and {listed}; not with {of}")
+        print(key_table(site_schema() if of == "site" else form_schema(of)))
     elif of == "forms" and arguments.out is not None:
         for name in forms:
             file = arguments.out / f"{name}.schema.json"
@@ -132,12 +132,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         schema_command,
         argument(
             "of OF",
-            "campaign (the default), criteria, a form (`forms` lists those), or site, whose keys"
-            " are a table",
+            "campaign (the default), criteria, site, or a form; `forms` lists those",
             nargs="?",
             default="campaign",
         ),
-        flag("--markdown", "the keys of a form as a table in place of the schema"),
+        flag("--markdown", "the keys of a site.yaml, or of a form, as a table"),
         argument("--out DIR", "with `forms`: write all of them there", type=Path),
         CHECK_FOLDERS,
     )

@@ -382,3 +382,8 @@ def of_partition(file: SiteFile, name: str) -> SiteDescription:
         },
     }
     return SiteDescription(**keys, partition=name, slurm_partition=slurm_partition)
+
+
+def site_schema() -> dict[str, Any]:
+    """The JSON Schema of a site.yaml, `like` resolved."""
+    return SiteFile.model_json_schema(by_alias=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a site.yaml to a description, or one message with every fault; its keys as a table.
+"""From a site.yaml to a description, or one message with every fault.
 
 Made complete is `like: OTHER` of environments. No other file is read, no program looked for and no
 cluster asked; that happens when a site is used.
@@ -7,7 +7,6 @@ cluster asked; that happens when a site is used.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections import Counter
@@ -21,7 +20,6 @@ from pydantic import ValidationError
 from assay import BASE, IS_CLONE, ROOT, known_files, own_folder
 from assay.schema.document import Document, Location, Problem, read_text
 from assay.schema.problems import (
-    allowed_text,
     checked,
     did_you_mean,
     found,
@@ -38,7 +36,6 @@ from assay.sites.description import (
     of_partition,
 )
 from assay.sites.values import unset_fault
-from checks.common.session.launch_commands import LAUNCHERS
 from records.errors import AssayError
 
 #: Folder with one folder for each site that comes with Assay.
@@ -49,21 +46,6 @@ _FORMER = {
     "login_modules": "list them first in `modules` of the environments",
     "modules_folder": "say `module use FOLDER` in `prepare`",
     "ready_programs": "`assay build` fills it in",
-}
-
-#: The parts of a file in the order of the page: definition, and the place of its keys.
-_PARTS = {
-    "SiteFile": "",
-    "PartitionDescription": "partitions.NAME.",
-    "NetworkDescription": "partitions.NAME.network.",
-    "TopologyDescription": "partitions.NAME.topology.",
-    "SwitchDescription": "partitions.NAME.topology.switches.NAME.",
-    "EnvironmentKeys": "environments.NAME.",
-    "SettingDescription": "environments.NAME.settings.NAME.",
-    "BlasDescription": "blas.",
-    "SpackDescription": "spack.",
-    "StorageDescription": "storage.NAME.",
-    "VettingDescription": "vetting.",
 }
 
 
@@ -277,35 +259,3 @@ def _unset_variables(file: SiteFile) -> Iterator[Problem]:
         if text and (fault := unset_fault(text)):
             remedy = "set it where Assay is called, or write the path"
             yield Problem(place, f"found {text}: {fault}; {remedy}")
-
-
-def key_tables() -> str:
-    """A Markdown table of every key with its meaning, unit, allowed values and default, and one of
-    the launchers."""
-    schema = SiteFile.model_json_schema(by_alias=True)
-    parts = {"SiteFile": schema, **schema["$defs"]}
-    lines = ["| key | meaning | unit | allowed | default |", "|---|---|---|---|---|"]
-    for name, place in _PARTS.items():
-        lines += _rows(parts[name], schema, place)
-    lines += ["", "### Launchers", "", "| launcher | what it is |", "|---|---|"]
-    lines += [f"| `{name}` | {launcher.meaning} |" for name, launcher in LAUNCHERS.items()]
-    return "\n".join(lines)
-
-
-def _rows(node: dict[str, Any], schema: dict[str, Any], place: str) -> Iterator[str]:
-    required = node.get("required", [])
-    # A reader looks for what must be there first.
-    for name, key in sorted(node["properties"].items(), key=lambda item: item[0] not in required):
-        if name == "left_out":
-            continue
-        value = key.get("default")
-        is_empty = value in (None, "", 0, []) or isinstance(value, dict)
-        default = "" if is_empty and value is not False else f"`{json.dumps(value)}`"
-        cells = (
-            f"`{place}{name}`",
-            key["description"],
-            key["unit"].removeprefix("none"),
-            "one of the launchers below" if name == "launcher" else allowed_text(key, schema),
-            "required" if name in required else default,
-        )
-        yield f"| {' | '.join(cells)} |".replace("\n", " ")

@@ -75,7 +75,7 @@ def test_a_sticky_default_module_stays_and_the_callers_does_not(profile, tmp_pat
     name, one = next(iter(described.environments.items()))
     changed = one.model_copy(update={"modules": ["mpich"], "variables": {}})
     update = {"modules_system": "lmod", "environments": {name: changed}}
-    site = SlurmSite(described.model_copy(update={**update, "login_modules": ["StdEnv/1"]}))
+    site = SlurmSite(described.model_copy(update=update))
     shown = site.output_in(name, 'echo "$LOADEDMODULES ${!HAS_*}"')
     assert shown == "StdEnv/1:mpich/1 HAS_StdEnv HAS_mpich"
 
