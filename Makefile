@@ -80,11 +80,10 @@ physics: ## plaquettes and the square law of the lattice program (about ten minu
 doctor: ## missing requirements of this machine, and the command that fixes each
 	@$(ASSAY) doctor
 
-schema: setup ## write the JSON Schemas of campaign, criteria and site files and of machine forms anew, and the keys in docs
+schema: setup ## write the JSON Schemas of campaign and criteria files and of machine forms anew, and the keys in docs
 	@$(ASSAY) schema > campaigns/campaign.schema.json
 	@$(ASSAY) schema contract > plugins/contract/contracts/contract.schema.json
 	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
-	@$(ASSAY) schema site > site-config/site.schema.json
 	@mkdir -p docs/schemas && $(ASSAY) schema forms --out docs/schemas
 	@sed -i -e '/^<!-- keys:/,/^<!-- end of keys/{//!d}' -e '/^<!-- keys:/r /dev/stdin' docs/sites.md \
 		< <($(ASSAY) schema site --markdown)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of Assay on a machine: found or missing, with the command that installs each.
+"""Requirements of Assay on a machine and of a site, looked at without a job: found or missing, with
+the command that installs or corrects each.
 
 The programs of a virtual cluster are in `setup/packages.txt`, each after the package that has it.
-Those of a package with "?" are optional, and not mentioned where the release of Debian has none.
+Those of a package with "?", which not every release of Debian has, are optional.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -15,6 +18,12 @@ from typing import Annotated
 
 from assay import BASE, ROOT, setup_command
 from assay.commands import output_of
+from assay.sites.description import EnvironmentDescription
+from assay.sites.loading import SlurmSite, load_site
+from assay.sites.site import Site
+from assay.sites.site_file import read_site_file, site_file
+from checks.common.session.launch_commands import LAUNCHERS, NO_MODULE
+from records.errors import AssayError
 from records.forms import Form, Part, key
 from virtual_cluster import namespaces
 
@@ -28,12 +37,14 @@ _EVERYWHERE = {
 #: Lines of a Debian package and the programs that a virtual cluster needs of it.
 PACKAGES = ROOT / "setup" / "packages.txt"
 _LEAST_PYTHON = (3, 11)
-#: By it a virtual cluster keeps cores awake; without it messages take longer.
-_LATENCY = "/dev/cpu_dma_latency"
-_LATENCY_REMEDY = (
-    f"sudo chmod o+w {_LATENCY}, until the next start, or for good a rule of udev:"
-    ' KERNEL=="cpu_dma_latency", MODE="0666"; else messages in a virtual cluster take longer'
-)
+
+_LOOK = """
+printf 'compiler=%%s\\n' "$(command -v %(compiler)s)"
+printf 'launcher=%%s\\n' "$(command -v %(launcher)s)"
+"""
+_LINK = "echo 'int main(void) { return 0; }' | %s -x c - -o /dev/null %s"
+#: What is linked where the site names no BLAS.
+_BLAS = "-lopenblas"
 
 
 class Requirement(Part):
@@ -70,9 +81,7 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
         package, in_every_release = name.rstrip("?"), not name.endswith("?")
         for program in programs:
             required = needed and in_every_release
-            one = _program(program, f"apt-get install {package}", needed=required)
-            if one.found or in_every_release or output_of(["apt-cache", "madison", package]):
-                yield one
+            yield _program(program, f"apt-get install {package}", needed=required)
     has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
     refusal = namespaces.refusal() if _path_of("unshare") else "apt-get install util-linux"
     archives = sorted(str(path) for path in (BASE / "build/sources").glob("hpcc[_-]*.tar.gz"))
@@ -83,9 +92,6 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
         ("namespaces for a virtual cluster", not refusal, "tried", refusal),
     ):
         yield Requirement(what, found, seen, remedy, needed)
-    awake = os.access(_LATENCY, os.W_OK)
-    what = "request that cores stay awake"
-    yield Requirement(what, awake, _LATENCY, _LATENCY_REMEDY, needed=False)
 
 
 def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
@@ -96,3 +102,88 @@ def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
 def _path_of(program: str) -> str | None:
     """Where a program is; administrators' folders are often missing in PATH."""
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+def site_requirements(site_name: str) -> Iterator[Requirement]:
+    """The site, and what it needs."""
+    folder, what = site_name.partition(":")[0], f"site {site_name}"
+    remedy = "correct that; docs/sites.md"
+    try:
+        if read_site_file(folder).virtual_cluster:
+            yield from cluster_machine()
+            remedy = "assay cluster up"
+        else:
+            remedy = f"correct {site_file(folder)}; docs/sites.md"
+        site = load_site(site_name)
+    except AssayError as error:
+        yield Requirement(what, False, str(error), remedy)
+        return
+    yield Requirement(what, True, f"{site.description.nodes} nodes", "")
+    environments = site.description.environments.items()
+    if not isinstance(site, SlurmSite):
+        for name, environment in environments:
+            where = shutil.which(environment.compiler)
+            packages = " ".join(environment.packages)
+            remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
+            if environment.spack_view and where is None:
+                yield _not_built(site, name)
+            else:
+                yield Requirement(f"environment {name}", where is not None, where or "", remedy)
+        return
+    yield _slurm(site)
+    for name, environment in environments:
+        yield from _environment(site, name, environment)
+
+
+def _slurm(site: Site) -> Requirement:
+    """Slurm takes jobs in the partition with the site's options and longest time."""
+    described, file = site.description, site_file(site.name)
+    minutes = max(1, (described.longest_job_s or 0) // 60)
+    words = [*described.access, f"--nodes={min(2, described.nodes)}", f"--time={minutes}"]
+    test = site.ask(["sbatch", "--test-only", *words, "--wrap=true"])
+    what = f"jobs with {' '.join(words)}"
+    remedy = f"call it on a login node; correct `partitions` in {file} (sinfo names partitions,"
+    remedy += " sacctmgr show assoc user=$USER your accounts)"
+    return Requirement(what, test.status == 0, test.said, remedy)
+
+
+def _not_built(site: Site, name: str) -> Requirement:
+    # Optional unless requested: not missing on this machine.
+    seen = f"not built by Spack; assay build --site {site.name} does it"
+    return Requirement(f"environment {name}", True, seen, "")
+
+
+def _environment(
+    site: Site, name: str, environment: EnvironmentDescription
+) -> Iterator[Requirement]:
+    """Its modules load, compiler and launcher are there in them, and a program links with BLAS."""
+    file, what = site_file(site.name), f"environment {name}"
+    how = LAUNCHERS[environment.launcher]
+    launcher = environment.mpirun or how.mpirun or (environment.launcher_command or "true")
+    words = {"compiler": environment.compiler.split()[0], "launcher": launcher.split()[0]}
+    prepared = site.preparation(name)
+    answer = site.ask(["bash", "-c", "\n".join([*prepared, _LOOK % words])])
+    there = dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
+    missing = [f"{key} {word}" for key, word in words.items() if not there.get(key)]
+    if environment.spack_view and (answer.status or missing):
+        yield _not_built(site, name)
+    elif answer.status == NO_MODULE or (answer.status and environment.modules):
+        error = re.sub(r"\s+", " ", answer.stderr)[:300].strip()
+        remedy = f"module avail (or module spider) lists them; correct modules in {file}"
+        modules = ", ".join(environment.modules)
+        yield Requirement(f"{what}: modules {modules}", False, error, remedy)
+    elif answer.status:
+        remedy = f"correct its prepare lines in {file}"
+        yield Requirement(f"{what}: prepare", False, answer.said, remedy)
+    elif missing:
+        remedy = f"name the module that has it in {file}, or run assay site init"
+        yield Requirement(f"{what}: {missing[0]}", False, "", remedy)
+    else:
+        yield Requirement(what, True, f"{there['compiler']}, {there['launcher']}", "")
+        blas = environment.blas or site.description.blas
+        link = shlex.join(blas.link_words()) if blas else _BLAS
+        text = "\n".join([*prepared, _LINK % (environment.compiler, link)])
+        linked = site.ask(["bash", "-c", text])
+        remedy = f"name a BLAS as `blas` in {file}, or the module that holds it"
+        seen = linked.said if linked.status else ""
+        yield Requirement(f"{what}: BLAS {link}", linked.status == 0, seen, remedy)

@@ -7,7 +7,7 @@ import time
 
 from assay.plan import make_plan, render_plan
 from assay.schema import campaign_from_text
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 
 _CAMPAIGN = """
 schema: 1

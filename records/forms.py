@@ -120,6 +120,8 @@ def _keys(
         yield from _keys(choice, schema, path, shown)
     if isinstance(items := node.get("items"), dict):
         yield from _keys(items, schema, f"{path}[]", shown)
+    if isinstance(value := node.get("additionalProperties"), dict):
+        yield from _keys(value, schema, f"{path}.NAME", shown)
     for name, value in node.get("properties", {}).items():
         inner = f"{path}.{name}".removeprefix(".")
         text = value.get("description") or _referred(value, schema).get("description", "")

@@ -8,7 +8,13 @@ from collections.abc import Iterable, Sequence
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, argument
-from assay.requirements import DoctorForm, Requirement, cluster_machine, site_machine
+from assay.requirements import (
+    DoctorForm,
+    Requirement,
+    cluster_machine,
+    site_machine,
+    site_requirements,
+)
 from assay.terminal import say
 from records.errors import ExitStatus
 from records.forms import as_text
@@ -20,8 +26,6 @@ _INSTALL = "apt-get install "
 def doctor_command(arguments: argparse.Namespace) -> int:
     """`assay doctor`."""
     if arguments.site:
-        from assay.onboarding.requirements import site_requirements  # slow: reads sites
-
         found = [*site_machine(), *site_requirements(arguments.site)]
         return tell(found, as_json=arguments.json)
     found = [*site_machine(), *cluster_machine(needed=False)]
@@ -38,7 +42,11 @@ def tell(
     if as_json:
         print(as_text(DoctorForm(findings=found)), end="")
     else:
-        say("\n".join(map(_line, found)), hang=len("MISSING  "))
+        for one in found:
+            detail = f" ({one.seen})" if one.seen else ""
+            word = "MISSING" if one.needed else "absent "
+            line = f"{word}  {one.what}{detail}: {one.remedy}"
+            say(f"found    {one.what}: {one.seen}" if one.found else line, hang=len("MISSING  "))
         say(_summary(found, optional))
     missing = any(not one.found for one in found if one.needed)
     return ExitStatus.INFRASTRUCTURE if missing else ExitStatus.PASS
@@ -58,13 +66,6 @@ def _summary(found: Sequence[Requirement], optional: str) -> str:
     if not missing:
         count = f"all there that a Slurm site needs; {len(gone)} absent, {optional}"
     return f"{count}: {first}{again}"
-
-
-def _line(one: Requirement) -> str:
-    if one.found:
-        return f"found    {one.what}: {one.seen}"
-    detail = f" ({one.seen})" if one.seen else ""
-    return f"{'MISSING' if one.needed else 'absent '}  {one.what}{detail}: {one.remedy}"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

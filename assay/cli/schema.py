@@ -17,13 +17,12 @@ from assay.cli.arguments import CHECK_FOLDERS, argument, flag
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import ChecksForm
 from assay.cli.report import RunForm
-from assay.onboarding.check import SiteCheckForm
 from assay.onboarding.init import SiteInitForm
 from assay.requirements import DoctorForm
 from assay.run.status import StatusForm
 from assay.schema import campaign_schema
 from assay.schema.criteria import criteria_schema
-from assay.sites.json_schema import key_tables, site_schema
+from assay.sites.description import site_schema
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
@@ -51,7 +50,6 @@ FORMS: dict[str, type[Part] | None] = {
     "plan": None,
     "report": ReportForm,
     "run": RunForm,
-    "site-check": SiteCheckForm,
     "site-init": SiteInitForm,
     "status": StatusForm,
     "verdicts": VerdictsForm,
@@ -83,7 +81,7 @@ def schema_command(arguments: argparse.Namespace) -> int:
         if of != "site" and of not in forms:
             listed = ", ".join(forms)
             raise AssayError(f"--markdown: allowed with `schema site` and {listed}; not with {of}")
-        print(key_tables() if of == "site" else key_table(form_schema(of)))
+        print(key_table(site_schema() if of == "site" else form_schema(of)))
     elif of == "forms" and arguments.out is not None:
         for name in forms:
             file = arguments.out / f"{name}.schema.json"
@@ -132,9 +130,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
             nargs="?",
             default="campaign",
         ),
-        flag(
-            "--markdown", "the keys of a site.yaml, or of a form, as tables in place of the schema"
-        ),
+        flag("--markdown", "the keys of a site.yaml, or of a form, as a table"),
         argument("--out DIR", "with `forms`: write all of them there", type=Path),
         CHECK_FOLDERS,
     )

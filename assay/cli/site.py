@@ -7,28 +7,17 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from assay.cli.arguments import JSON, Verbs, argument, flag, repeated
-from assay.onboarding.check import check_site
-from assay.onboarding.init import Wishes, init_site
-from assay.onboarding.questions import Questions
-from assay.plan import make_plan
-from assay.schema import load_campaign
+from assay.onboarding.init import init_site
 from assay.screens.screen import Screen
-from assay.sites.loading import load_site
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_text
-from reports.commands import NextCommand, doctor, first_run, site_init
+from reports.commands import first_run, site_init
 from reports.render.terminal import show_command
 
-#: Where the text of a finding begins.
-_HANG = len("not proven  ")
 #: What `assay site folder` writes.
 _LAID_OUT = {
     "README.md": """\
@@ -71,21 +60,26 @@ def init_command(arguments: argparse.Namespace) -> int:
     access = [
         f"--{key}={value}" for key in ("account", "qos") if (value := getattr(arguments, key))
     ]
-    wishes = Wishes(
-        name=arguments.name,
-        access=[*access, *arguments.access],
-        partitions=arguments.partition,
-        environments=(arguments.environments or "").replace(",", " ").split(),
-        work_dir=arguments.work_dir,
-        overwrite=arguments.overwrite,
-    )
-    with _ended_by_signals():
-        written = init_site(wishes, Questions(guess=arguments.yes), _progress)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+    try:
+        written = init_site(
+            _progress,
+            name=arguments.name,
+            access=[*access, *arguments.access],
+            partitions=arguments.partition,
+            environments=(arguments.environments or "").replace(",", " ").split(),
+            work_dir=arguments.work_dir,
+            overwrite=arguments.overwrite,
+        )
+    except KeyboardInterrupt:
+        raise InfrastructureError("ended; its jobs are cancelled, nothing is written") from None
     if arguments.json:
         print(as_text(written), end="")
         return ExitStatus.PASS
     say(f"written: {written.file}")
-    show_command(_leads_to(written.site), Screen(), indent=0)
+    show_command(first_run(written.site), Screen(), indent=0)
     first, *others = written.description["partitions"]
     if others:
         sites = " or ".join(f"`--site {written.site}:{one}`" for one in others)
@@ -93,60 +87,9 @@ def init_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
-def _leads_to(site: str) -> NextCommand:
-    """The first campaign, where the site can run it; else what the site lacks."""
-    try:
-        make_plan(load_campaign("quick"), load_site(site).facts())
-    except AssayError:
-        return doctor(site)
-    return first_run(site)
-
-
-def check_command(arguments: argparse.Namespace) -> int:
-    """Prove the site again; gives the exit status: FAIL where something changed."""
-    with _ended_by_signals():
-        found = check_site(arguments.site, _progress, accept=arguments.accept)
-    if arguments.json:
-        print(as_text(found), end="")
-    else:
-        for fault in found.faults:
-            say(f"not proven  {fault}", hang=_HANG)
-        for change in found.changes:
-            say(f"changed     {change.text}", hang=_HANG)
-        if not found.faults and not found.changes:
-            say(f"site {found.site}: proven, nothing changed")
-        elif arguments.accept and found.proof is not None:
-            say(f"kept as the proof of site {found.site}")
-    return ExitStatus.FAIL if found.faults or found.changes else ExitStatus.PASS
-
-
 def _progress(text: str) -> None:
     """Progress: not part of what a machine reads."""
     print(text, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Within this TERM, INT and HUP raise an InfrastructureError wherever the program is, so that
-    jobs are cancelled and the folder is removed on the way out.
-
-    Once: a second signal does not disturb the tidying up.
-    """
-
-    def stop(number: int, _: FrameType | None) -> NoReturn:
-        for one in before:
-            signal.signal(one, signal.SIG_IGN)
-        name = signal.Signals(number).name
-        raise InfrastructureError(f"ended by {name}; its jobs are cancelled, nothing is written")
-
-    kinds = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    heeded = [one for one in kinds if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {one: signal.signal(one, stop) for one in heeded}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -160,10 +103,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     verbs.add(
         "init",
-        "ask Slurm and you, prove the answers by jobs, write site-config/NAME/site.yaml",
+        "ask Slurm, prove the answers by jobs, write site-config/NAME/site.yaml",
         init_command,
         argument("name NAME", "default: Slurm's cluster name", nargs="?"),
-        flag("--yes", "accept detected defaults without prompting"),
         argument("--account", "Slurm account of the jobs"),
         argument("--qos", "QOS of the jobs"),
         repeated("--access OPTION", "further sbatch option"),
@@ -171,13 +113,5 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--environments LIST", "only these, with commas between"),
         argument("--work-dir DIR", "folder that all nodes see"),
         flag("--overwrite", "replace a site.yaml that exists"),
-        JSON,
-    )
-    verbs.add(
-        "check",
-        "repeat the proof of a site, and name what changed",
-        check_command,
-        argument("site SITE", "a folder of site-config/"),
-        flag("--accept", "keep what is there now as the proof"),
         JSON,
     )

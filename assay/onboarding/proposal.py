@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A site.yaml proposed from the answers of Slurm and the login node: its data, then its text."""
+"""A site.yaml proposed from the answers of Slurm and the login node, proven by jobs: its data, then
+its text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import yaml
 
-from assay.onboarding.mpi_search import FoundMpi
-from assay.onboarding.node_types import NodeType
-from assay.onboarding.proof import EnvironmentProof, Proof
-from assay.onboarding.slurm_view import Partition, SlurmLimits, SlurmView, answer_of
-from assay.sites.description import EnvironmentKeys
-from assay.sites.slurm import callers_access
+from assay.onboarding.mpi import FoundMpi
+from assay.onboarding.slurm_view import NodeType, SlurmView, answer_of
+from assay.probe.job import spoken
+from assay.probe.probe import Probes
+from assay.probe.trials import ProbeResult, fault_of, placement_faults, trial_of
+from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
+from assay.sites.loading import SlurmSite, callers_access
+from assay.sites.values import expanded
+from assay.terminal import Say
 from records.errors import AssayError
 from records.site.node_facts import NodeFacts
+from records.waiting import ATTEMPT_S, scaled
 
 #: What Slurm says of a wrong account or QOS, and not of nodes that are busy or away.
 _NOT_ALLOWED = re.compile(
@@ -33,93 +39,68 @@ _FAMILIES = {
 }
 _ANY_PMI = ("pmix", "pmi2", "cray_shasta")
 _ETHERNET_FRAME_BYTES, _TCP_HEADER_BYTES = 38, 52
-#: Comments on keys.
-_COMMENTS = {
-    "access": "each sbatch gets these",
-    "work_dir": "seen by nodes and this machine; variables that are not set are refused",
-    "login_modules": "of a login shell of the site; a job loads those that it lacks",
-    "build_on": "programs do not compile on the login node",
-    "nodes": "in service now, as many as one job may have",
-    "longest_job_s": "partition, account and QOS allow no more",
-    "slurm_partition": "Slurm's name",
-    "resources": "what a case asks for",
-    "counted": "no counter sees MPI: records say network-unproven",
-    "payload_share": "headers of TCP leave so much",
-    "preload": "MPICH 4.0 over UCX may hang in MPI_Finalize without it",
-    "library": "of what the library calls itself",
-}
-_WIDTH = 110
-#: The order of the keys at the top.
-_ORDER = (
-    *("schema", "name", "description", "access", "modules_system", "login_modules"),
-    *("work_dir", "build_on", "partitions", "environments"),
-)
-#: Options by which Slurm takes jobs: account and QOS.
-Access = tuple[str, ...]
+#: Seconds of a job besides its attempts: a build, slow file systems.
+_JOB_S = 240
+
+#: Ways to start the ranks of each environment, the first right one is kept.
+Ways = Mapping[str, Sequence[EnvironmentKeys]]
 
 
-def find_access(view: SlurmView, partition: str, asked: Sequence[str] = ()) -> Access:
-    """The first account and QOS with which Slurm would take a job in the partition.
-
-    Asked by `sbatch --test-only`, which submits nothing. Raises AssayError where it takes none.
+class EnvironmentProof(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment on one kind of nodes. `faults`: why it is not proven; `way`: which of the ways
+    started its ranks right; `counted`: whether interface counters saw its messages (None: not
+    asked between nodes); `builds_on`: login or job; `nodes`: facts of those that its job met.
     """
-    refusals: list[str] = []
-    for options in [tuple(asked)] if asked else _accesses(view, partition):
-        words = [f"--partition={partition}", *callers_access(), *options, "--nodes=1", "--time=1"]
-        answer = answer_of("sbatch", "--test-only", *words, "--wrap=true")
-        if answer.status == 0 or not _NOT_ALLOWED.search(answer.stderr):
-            return options
-        refusals.append(f"{' '.join(options) or 'no options'}: {answer.said}")
-    raise AssayError(
-        f"Slurm takes no job of yours in partition {partition}: {'; '.join(refusals)}. Name account"
-        " and QOS with --account and --qos, or another partition with --partition"
-    )
+
+    faults: list[str] = []
+    way: int | None = None
+    start: str | None = None
+    library: str | None = None
+    standard: str | None = None
+    builds_on: str = "login"
+    counted: bool | None = None
+    nodes: dict[str, NodeFacts] = {}
 
 
-def _accesses(view: SlurmView, partition: str) -> Iterator[Access]:
-    """Accounts, the user's default first, each without a QOS, then with those that it has."""
-    allowed = view.partitions[partition]
-    for known in view.associations:
-        if allowed.accounts is None or known.account in allowed.accounts:
-            account = f"--account={known.account}"
-            names = [name for name in known.qos if allowed.qos is None or name in allowed.qos]
-            yield (account,)
-            yield from ((account, f"--qos={name}") for name in names)
-    yield ()
+#: Proofs by partition and environment.
+Proof = dict[str, dict[str, EnvironmentProof]]
 
 
-def _limits(view: SlurmView, access: Access) -> Iterator[SlurmLimits]:
-    """The limits of account and QOS."""
-    options = dict(word.lstrip("-").partition("=")[::2] for word in (*callers_access(), *access))
-    asked = options.get("account")
-    mine = next((one for one in view.associations if asked in (None, one.account)), None)
-    if mine is not None:
-        yield mine.limits
-    name = options.get("qos") or next(iter(mine.qos if mine else ()), "")
-    if name in view.qos:
-        yield view.qos[name]
+def must_take_jobs(partition: str, access: Sequence[str]) -> None:
+    """Raise AssayError where Slurm takes no job in the partition with these options.
+
+    Asked by `sbatch --test-only`, which submits nothing.
+    """
+    words = [f"--partition={partition}", *callers_access(), *access, "--nodes=1", "--time=1"]
+    answer = answer_of("sbatch", "--test-only", *words, "--wrap=true")
+    if answer.status and _NOT_ALLOWED.search(answer.stderr):
+        raise AssayError(
+            f"Slurm takes no job of yours in partition {partition}"
+            f" ({' '.join(access) or 'no options'}): {answer.said}. Name account and QOS with"
+            " --account and --qos (sacctmgr show assoc user=$USER lists yours), or other"
+            " partitions with --partition"
+        )
 
 
-def partition_data(view: SlurmView, kind: NodeType, access: Access) -> dict[str, Any]:
-    """The keys of a partition: nodes in service and times within all limits, and what cases may
-    ask for: GPUs, memory where Slurm gives it out, switches of a tree."""
-    node = kind.nodes[0]
-    limits: list[Partition | SlurmLimits] = [kind.partition, *_limits(view, access)]
-    longest = min((one.longest_job_s for one in limits if one.longest_job_s), default=None)
+def partition_data(view: SlurmView, kind: NodeType, access: Sequence[str]) -> dict[str, Any]:
+    """The keys of a partition: nodes in service, the partition's limits, and what cases may ask
+    for: GPUs, memory where Slurm gives it out, switches of a tree."""
+    node, partition = kind.nodes[0], kind.partition
     resources = {"gpu": [f"--gres={kind.gpus}:{{count}}"]} if kind.gpus else {}
     if "MEMORY" in view.settings.get("SelectTypeParameters", "").upper():
         resources["memory"] = ["--mem={megabytes}M"]
-    if view.topology is not None:
+    if view.topology:
         resources["switches"] = ["--switches={count}"]
     data = {
-        "nodes": min([kind.in_service, *(one.most_nodes for one in limits if one.most_nodes)]),
+        "nodes": min(kind.in_service, partition.most_nodes or kind.in_service),
         "cores_per_node": node.cores,
         "sockets_per_node": node.sockets,
         "memory_bytes_per_node": min(one.memory_bytes for one in kind.nodes),
-        "slurm_partition": kind.partition.name if kind.key != kind.partition.name else None,
-        "access": list(kind.options),
-        "longest_job_s": longest,
+        "slurm_partition": partition.name if kind.key != partition.name else None,
+        "access": [*access, *kind.options],
+        "longest_job_s": partition.longest_job_s,
         "resources": resources,
+        "topology": {"slurm": "topology.conf"} if view.topology else None,
     }
     return {key: value for key, value in data.items() if value or isinstance(value, int)}
 
@@ -148,7 +129,7 @@ def ways_of(
     options = [[f"--mpi={name}"] for name in wanted if name in mpi_types]
     kinds = {"openmpi": ["assay-openmpi"], "mpich": ["assay-hydra"]}
     ways: list[dict[str, Any]] = [
-        *({"launcher": "assay-srun", "launcher_options": one} for one in [*options, []]),
+        *({"launcher": "assay-srun", "launcher_options": words} for words in [*options, []]),
         *(
             {"launcher": kind, "launcher_options": [], "mpirun": name}
             for name in mpi.launchers
@@ -165,7 +146,10 @@ def proven_data(
     """The site's data with what was proven: launchers, libraries, the link; without what failed."""
     environments: dict[str, Any] = {}
     partitions: dict[str, Any] = {}
-    served = {key: partition.proven() for key, partition in proof.partitions.items()}
+    served = {
+        key: {name: environment for name, environment in tried.items() if not environment.faults}
+        for key, tried in proof.items()
+    }
     for proven in served.values():
         for name, environment in proven.items():
             assert environment.way is not None
@@ -174,9 +158,9 @@ def proven_data(
     for key, proven in served.items():
         if not proven:
             continue
-        partition, own = proof.partitions[key], dict(data["partitions"][key])
-        network = network_data(list(partition.nodes.values()))
-        counted = [one.counted for one in partition.environments.values()]
+        own = dict(data["partitions"][key])
+        network = network_data(next(iter(proven.values())).nodes)
+        counted = [environment.counted for environment in proven.values()]
         if not any(counted) and False in counted:
             network["counted"] = False
         if network:
@@ -213,11 +197,11 @@ def library_pattern(library: str) -> str:
     return "^" + re.sub(r"([.()*+?\[\]{}^$|\\])", r"\\\1", head) + r"\b"
 
 
-def network_data(nodes: Sequence[NodeFacts]) -> dict[str, Any]:
-    """The fastest kind of link that every node has; nothing where no speed can be read."""
+def network_data(nodes: Mapping[str, NodeFacts]) -> dict[str, Any]:
+    """The fastest kind of link of the first node; nothing where no speed can be read."""
     rates = [
         (float(nic.bits_per_second), nic)
-        for facts in nodes[:1]
+        for facts in [*nodes.values()][:1]
         for nic in facts.nics.values()
         if nic.bits_per_second and (nic.state or "up") in ("up", "active", "linkup")
     ]
@@ -234,39 +218,96 @@ def network_data(nodes: Sequence[NodeFacts]) -> dict[str, Any]:
     return data
 
 
-def site_text(data: Mapping[str, Any], cluster: str, notes: Sequence[str]) -> str:
-    """The file: `data` in the order of its keys, with comments, `notes` at its head."""
+def site_text(data: Mapping[str, Any], cluster: str) -> str:
+    """The file: `data` in the order of its keys, below a comment on its origin."""
     today = datetime.now(UTC).date().isoformat()
-    head = [
-        "# SPDX-License-Identifier: Apache-2.0",
-        f"# {cluster}: written by `assay site init`, proven by jobs on {today};"
-        f" `assay site check {data['name']}` repeats that.",
-        "# Every key is explained in docs/sites.md. For roofs in reports add to a partition:"
-        " core_peak_flop_per_s,",
-        "# memory_bytes_per_second (nominal rates of a core and of a node's memory).",
-        *(f"# {note}"[:_WIDTH] for note in notes),
-    ]
-    ordered = {key: _whole_numbers(data[key]) for key in sorted(data, key=_ORDER.index)}
+    head = f"""\
+# SPDX-License-Identifier: Apache-2.0
+# {cluster}: written by `assay site init`, proven by jobs on {today}.
+# Every key is explained in docs/sites.md.
+# For roofs in reports add to a partition: core_peak_flop_per_s, memory_bytes_per_second (nominal
+# rates of a core and of a node's memory), network: {{bits_per_second: ...}} where it is missing.
+"""
     text = yaml.safe_dump(
-        ordered, default_flow_style=None, sort_keys=False, width=10**6, allow_unicode=True
+        dict(data),
+        default_flow_style=None,
+        sort_keys=False,
+        width=10**6,
+        allow_unicode=True,
     )
-    return "\n".join([*head, *map(_commented, text.splitlines()), ""])
+    return f"{head}{text}"
 
 
-def _whole_numbers(value: Any) -> Any:
-    """A value with rates such as 1e11 as integers."""
-    if isinstance(value, dict):
-        return {key: _whole_numbers(inner) for key, inner in value.items()}
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say) -> Proof:
+    """Prove every partition of a site.
+
+    Raises AssayError where the work folder is not shared or Slurm refuses the jobs for good.
+    """
+    proof = {}
+    for partition in file.partitions:
+        site = SlurmSite(of_partition(file, partition))
+        with Probes(site, expanded(work_dir), spoken(say)) as probes:
+            proof[partition] = _environments(site, probes, ways, say)
+    return proof
 
 
-def _commented(line: str) -> str:
-    """A line with the comment on its key, or on a key inside of its value."""
-    key, _, value = line.strip().partition(":")
-    if key == "memory_bytes_per_node":
-        return f"{line}  # {int(value) / 2**30:.1f} GiB"
-    keys = [key, *re.findall(r"(\w+): ", value)]
-    comments = [_COMMENTS[name] for name in keys if name in _COMMENTS]
-    if not comments or len(line) + len(comments[-1]) > _WIDTH + 30:
-        return line
-    return f"{line}  # {comments[-1]}"
+def _environments(
+    site: SlurmSite, probes: Probes, ways: Ways, say: Say
+) -> dict[str, EnvironmentProof]:
+    """Proofs by a job for each environment, on two nodes where there are two."""
+    described, partition = site.description, site.description.partition
+    nodes, per_node = min(2, described.nodes), min(2, described.cores_per_node)
+    names = [name for name in described.environments if name in ways]
+    trials = {name: trial_of(site, name, nodes * per_node, per_node, ways[name]) for name in names}
+    on_login = probes.build_on_login([*trials.values()])
+    for name in (name for name in names if on_login[name] is not None):
+        say(f"{name} does not compile on this machine; its job tries it on a node")
+    say(f"{partition}: probe jobs of {', '.join(names)} on {nodes} node{'s' * (nodes > 1)}")
+    jobs = {
+        name: probes.submit(
+            f"assay-{partition}-{name}",
+            nodes,
+            per_node,
+            [trial],
+            limit_s=int(_JOB_S + len(ways[name]) * (scaled(ATTEMPT_S) + 5)),
+        )
+        for name, trial in trials.items()
+    }
+    proofs = {}
+    for name, job in jobs.items():
+        proof = _judged(site, name, probes.result(job), per_node, on_login[name])
+        library = (proof.library or "").partition(";")[0]
+        proven = f"is proven, started by `{proof.start}`: {library}"
+        faults = f"is not proven: {'; '.join(proof.faults)}"
+        say(f"{partition}: {name} {faults if proof.faults else proven}")
+        if proof.counted is False:
+            say(f"{name}: no interface counter saw its messages between nodes")
+        proofs[name] = proof
+    return proofs
+
+
+def _judged(
+    site: SlurmSite, name: str, result: ProbeResult, per_node: int, on_login: str | None
+) -> EnvironmentProof:
+    """Proof of an environment by its job; `on_login`: output of its build there if it failed."""
+    trial, attempt = result.trials[name], result.trials[name].right
+    if attempt is None or attempt.evidence is None:
+        faults = [fault_of(site, name, result, per_node) or "its ranks do not start right"]
+        if on_login is not None and trial.build_status:
+            faults.append(f"on this machine the build printed:\n{on_login.strip()}")
+        return EnvironmentProof(faults=faults, nodes=result.nodes)
+    evidence, counted = attempt.evidence, None
+    if len(result.allocated) > 1:  # receivers' interfaces are to have seen what was sent
+        counted = all(link.arrived_bytes >= link.sent_bytes for link in evidence.links)
+        counted = counted and bool(evidence.links)
+    placed = (site, name, attempt, result, per_node)
+    return EnvironmentProof(
+        faults=placement_faults(*placed, counted=bool(counted)),
+        way=trial.attempts.index(attempt),
+        start=attempt.label,
+        library=evidence.library,
+        standard=evidence.standard,
+        builds_on="login" if on_login is None else "job",
+        counted=counted,
+        nodes=result.nodes,
+    )

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The view of Slurm (20.11 and later) that an ordinary user has of a cluster, as data."""
+"""The view of Slurm (20.11 and later) that an ordinary user has of a cluster, as data: partitions,
+nodes and their types, the tree of switches."""
 
 from __future__ import annotations
 
 import grp
 import os
-import pwd
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+
+from ClusterShell.NodeSet import NodeSet
 
 from assay.commands import run_command
 from assay.sites.login import login_environment
 from checks.common.slurm.commands import Answer, seconds_of
 from records.errors import InfrastructureError
-from records.site.topology import TopologyDescription, switches_of
 
 _KEY = re.compile(r"(?:^|\s)([A-Za-z][\w:/]*)=")
 #: States in which a node takes jobs, or will when those that it has are done.
@@ -24,8 +25,8 @@ _IN_SERVICE = {"IDLE", "MIXED", "ALLOCATED", "COMPLETING", "PLANNED", "RESERVED"
 _OUT = re.compile(
     r"(?<!POWER_)(?<!POWERING_)(?<!POWERED_)DOWN|DRAIN|FAIL|NOT_RESPONDING|FUTURE|UNKNOWN|\*"
 )
-#: Names of partitions whose jobs are commonly preempted.
-_PREEMPTIBLE = re.compile(r"preempt|scaveng|backfill|killable|standby", re.IGNORECASE)
+#: A partition of shorter jobs is for trying things out.
+_SHORT_S = 3600
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,12 @@ class Partition:
     most_nodes: int | None
     preemptible: bool
     limits_memory: bool
-    accounts: frozenset[str] | None
-    qos: frozenset[str] | None
+
+    def merit(self, nodes: Sequence[Node]) -> tuple[bool, bool, int, float, bool]:
+        """Better partitions are greater: not preempted, for long jobs, of many of these nodes."""
+        longest = float("inf") if self.longest_job_s is None else self.longest_job_s
+        many = sum(self.name in node.partitions for node in nodes)
+        return (not self.preemptible, longest >= _SHORT_S, many, longest, self.default)
 
 
 @dataclass(frozen=True)
@@ -59,35 +64,16 @@ class Node:
 
 
 @dataclass(frozen=True)
-class SlurmLimits:
-    """The limits of an account or a QOS; None: none is stated."""
-
-    longest_job_s: int | None = None
-    most_nodes: int | None = None
-
-
-@dataclass(frozen=True)
-class Association:
-    """An account of the user: its QOS, the default one first where it is known."""
-
-    account: str
-    qos: tuple[str, ...]
-    limits: SlurmLimits
-
-
-@dataclass(frozen=True)
 class SlurmView:
-    """A cluster; without slurmdbd it has no associations."""
+    """A cluster; `topology`: the lines of a topology.conf, none where it has one switch."""
 
     cluster: str
     version: str
     settings: dict[str, str]
     partitions: dict[str, Partition]
     nodes: list[Node]
-    associations: list[Association]
-    qos: dict[str, SlurmLimits]
     mpi_types: list[str]
-    topology: TopologyDescription | None
+    topology: list[str]
 
 
 def answer_of(*argv: str) -> Answer:
@@ -107,24 +93,21 @@ def ask_slurm() -> SlurmView:
         raise InfrastructureError(f"Slurm does not answer: {config.said}")
     pairs = (line.split("=", 1) for line in config.stdout.splitlines() if "=" in line)
     settings = {key.strip(): value.strip() for key, value in pairs}
-    user = pwd.getpwuid(os.geteuid()).pw_name
-    account = _accounting("user", user, "format=defaultaccount").strip()
-    form = "format=account,qos,defaultqos,maxwall,maxtres"
     mpi = answer_of("srun", "--mpi=list")
     groups = set()
     for number in {os.getegid(), *os.getgroups()}:
         with suppress(KeyError):
             groups.add(grp.getgrgid(number).gr_name)
+    tree = "tree" in settings.get("TopologyPlugin", "")
+    shown = answer_of("scontrol", "show", "topology").stdout if tree else ""
     return SlurmView(
         cluster=settings.get("ClusterName", "cluster"),
         version=settings.get("SLURM_VERSION", "unknown"),
         settings=settings,
         partitions=partitions_of(_shown("partition"), frozenset(groups)),
         nodes=nodes_of(_shown("node")),
-        associations=associations_of(_accounting("assoc", f"user={user}", form), account),
-        qos=qos_of(_accounting("qos", "format=name,maxwall,maxtres,maxtrespu")),
         mpi_types=mpi_types_of(f"{mpi.stdout}\n{mpi.stderr}"),
-        topology=_topology(settings),
+        topology=switches_of(shown),
     )
 
 
@@ -135,28 +118,11 @@ def _shown(kind: str) -> str:
     return answer.stdout
 
 
-def _accounting(*words: str) -> str:
-    """Rows of slurmdbd; "" where there is none."""
-    answer = answer_of("sacctmgr", "-nP", "show", *words)
-    return "" if answer.status else answer.stdout
-
-
-def _topology(settings: dict[str, str]) -> TopologyDescription | None:
-    """The site's topology.conf where it can be read, else the tree as Slurm shows it.
-
-    One switch alone makes no topology: all nodes are alike.
-    """
-    if "tree" not in settings.get("TopologyPlugin", ""):
-        return None
-    shown = answer_of("scontrol", "show", "topology").stdout.splitlines()
-    lines = [line for line in shown if "SwitchName=" in line]
-    switches = switches_of("\n".join(lines), "scontrol show topology") if lines else {}
-    if len(switches) < 2:
-        return None
-    file = Path(settings.get("SLURM_CONF", "/etc/slurm/slurm.conf")).with_name("topology.conf")
-    if os.access(file, os.R_OK):
-        return TopologyDescription(slurm=str(file))
-    return TopologyDescription(switches=switches)
+def switches_of(text: str) -> list[str]:
+    """`scontrol show topology` as lines of a topology.conf, in which a switch above others has no
+    nodes of its own; one alone makes no topology."""
+    lines = [line.strip() for line in text.splitlines() if "SwitchName=" in line]
+    return [re.sub(r" Nodes=\S+(?= Switches=)", "", line) for line in lines if len(lines) > 1]
 
 
 def fields_of(line: str) -> dict[str, str]:
@@ -174,81 +140,53 @@ def fields_of(line: str) -> dict[str, str]:
 
 def partitions_of(text: str, groups: frozenset[str]) -> dict[str, Partition]:
     """`scontrol show partition -o`, as a user of these groups may use them."""
-    shown = (fields for fields in map(fields_of, text.splitlines()) if "PartitionName" in fields)
-    return {fields["PartitionName"]: _partition(fields, groups) for fields in shown}
-
-
-def _partition(fields: dict[str, str], groups: frozenset[str]) -> Partition:
-    name, allowed = fields["PartitionName"], _allowed(fields.get("AllowGroups", "ALL"))
-    closed = [fields.get(key, "NO") for key in ("RootOnly", "ReqResv")] != ["NO", "NO"]
-    is_open = fields.get("State", "UP") == "UP" and not closed
-    return Partition(
-        name=name,
-        default=fields.get("Default") == "YES",
-        usable=is_open and (allowed is None or bool(allowed & groups)),
-        longest_job_s=seconds_of(fields.get("MaxTime", "UNLIMITED")),
-        most_nodes=_number(fields.get("MaxNodes")),
-        preemptible=fields.get("PreemptMode", "OFF") not in ("OFF", "")
-        or _PREEMPTIBLE.search(name) is not None,
-        limits_memory=any(_number(fields.get(f"DefMemPer{unit}")) for unit in ("Node", "CPU")),
-        accounts=_allowed(fields.get("AllowAccounts", "ALL")),
-        qos=_allowed(fields.get("AllowQos", "ALL")),
-    )
+    partitions = {}
+    for fields in map(fields_of, text.splitlines()):
+        if (name := fields.get("PartitionName")) is None:
+            continue
+        allowed = fields.get("AllowGroups", "ALL")
+        is_allowed = allowed.upper() == "ALL" or bool(_names(allowed) & groups)
+        closed = [fields.get(key, "NO") for key in ("RootOnly", "ReqResv")] != ["NO", "NO"]
+        partitions[name] = Partition(
+            name=name,
+            default=fields.get("Default") == "YES",
+            usable=fields.get("State", "UP") == "UP" and not closed and is_allowed,
+            longest_job_s=seconds_of(fields.get("MaxTime", "UNLIMITED")),
+            most_nodes=_number(fields.get("MaxNodes")),
+            preemptible=fields.get("PreemptMode", "OFF") not in ("OFF", ""),
+            limits_memory=any(_number(fields.get(f"DefMemPer{unit}")) for unit in ("Node", "CPU")),
+        )
+    return partitions
 
 
 def nodes_of(text: str) -> list[Node]:
     """`scontrol show node -o`."""
-    return [_node(fields) for fields in map(fields_of, text.splitlines()) if fields.get("NodeName")]
-
-
-def _node(fields: dict[str, str]) -> Node:
-    sockets = (_number(fields.get("Sockets")) or 1) * (_number(fields.get("Boards")) or 1)
-    threads = _number(fields.get("ThreadsPerCore")) or 1
-    cores = sockets * (_number(fields.get("CoresPerSocket")) or 1)
-    offered = _number(fields.get("CPUEfctv")) or _number(fields.get("CPUTot")) or cores
-    # CPUs are threads or cores, as the site counts; cores that Slurm keeps are missing.
-    offered = offered if offered <= cores else -(-offered // threads)
-    memory, kept = (_number(fields.get(key)) or 0 for key in ("RealMemory", "MemSpecLimit"))
-    gres = re.sub(r"\([^)]*\)", "", fields.get("Gres", "(null)"))
-    state = fields.get("State", "")
-    return Node(
-        name=fields["NodeName"],
-        sockets=min(sockets, offered),
-        cores=min(cores, offered),
-        threads_per_core=threads,
-        memory_bytes=max(0, memory - kept) << 20,
-        features=_names(fields.get("AvailableFeatures", "")),
-        gres=tuple(sorted(filter(None, gres.split(",")))),
-        partitions=tuple(_names(fields.get("Partitions", ""))),
-        in_service=not _OUT.search(state) and bool(set(state.split("+")) & _IN_SERVICE),
-    )
-
-
-def associations_of(text: str, default_account: str) -> list[Association]:
-    """`sacctmgr -nP show assoc … format=account,qos,defaultqos,maxwall,maxtres`, default first."""
-    associations: dict[str, Association] = {}
-    for account, qos, default, wall, tres in _rows(text, 5):
-        names = [name.strip("+-") for name in qos.split(",") if name]
-        names.sort(key=lambda name: name != default)
-        limits = _limits(wall, tres)
-        associations.setdefault(account, Association(account, tuple(names), limits))
-    return sorted(associations.values(), key=lambda known: known.account != default_account)
-
-
-def qos_of(text: str) -> dict[str, SlurmLimits]:
-    """`sacctmgr -nP show qos format=name,maxwall,maxtres,maxtrespu`."""
-    return {name: _limits(*limits) for name, *limits in _rows(text, 4)}
-
-
-def _limits(wall: str, *tres: str) -> SlurmLimits:
-    nodes = re.findall(r"(?:^|,)node=(\d+)", ",".join(tres))
-    return SlurmLimits(seconds_of(wall), min(map(int, nodes), default=None))
-
-
-def _rows(text: str, width: int) -> Iterator[list[str]]:
-    """The rows of `sacctmgr -nP` that have a name, each of `width` columns."""
-    rows = ([*line.split("|"), *[""] * width][:width] for line in text.splitlines())
-    return (row for row in rows if row[0])
+    nodes = []
+    for fields in map(fields_of, text.splitlines()):
+        if (name := fields.get("NodeName")) is None:
+            continue
+        sockets = (_number(fields.get("Sockets")) or 1) * (_number(fields.get("Boards")) or 1)
+        threads = _number(fields.get("ThreadsPerCore")) or 1
+        cores = sockets * (_number(fields.get("CoresPerSocket")) or 1)
+        offered = _number(fields.get("CPUEfctv")) or _number(fields.get("CPUTot")) or cores
+        # CPUs are threads or cores, as the site counts; cores that Slurm keeps are missing.
+        offered = offered if offered <= cores else -(-offered // threads)
+        memory, kept = (_number(fields.get(key)) or 0 for key in ("RealMemory", "MemSpecLimit"))
+        gres = re.sub(r"\([^)]*\)", "", fields.get("Gres", "(null)"))
+        state = fields.get("State", "")
+        node = Node(
+            name=name,
+            sockets=min(sockets, offered),
+            cores=min(cores, offered),
+            threads_per_core=threads,
+            memory_bytes=max(0, memory - kept) << 20,
+            features=_names(fields.get("AvailableFeatures", "")),
+            gres=tuple(sorted(filter(None, gres.split(",")))),
+            partitions=tuple(_names(fields.get("Partitions", ""))),
+            in_service=not _OUT.search(state) and bool(set(state.split("+")) & _IN_SERVICE),
+        )
+        nodes.append(node)
+    return nodes
 
 
 def mpi_types_of(text: str) -> list[str]:
@@ -267,6 +205,54 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(name for name in text.split(",") if name and name != "(null)")
 
 
-def _allowed(text: str) -> frozenset[str] | None:
-    """Names in a list of those who may use a partition; None: all may."""
-    return None if text in ("ALL", "all") else _names(text)
+@dataclass(frozen=True)
+class NodeType:
+    """Nodes of one kind in one partition; `options` lead a job to them and no others."""
+
+    key: str
+    partition: Partition
+    nodes: Sequence[Node]
+    options: Sequence[str]
+
+    @property
+    def in_service(self) -> int:
+        """Number of its nodes that take jobs."""
+        return sum(node.in_service for node in self.nodes)
+
+    @property
+    def gpus(self) -> str | None:
+        """The name of its generic resource for GPUs, None where there is none."""
+        return next((one.split(":")[0] for one in self.nodes[0].gres if "gpu" in one), None)
+
+
+def node_types(nodes: Sequence[Node], partitions: Iterable[Partition]) -> list[NodeType]:
+    """Nodes of equal processors and generic resources, the type with the most first; nodes in no
+    usable partition are left out."""
+    kinds: dict[object, list[Node]] = {}
+    for node in sorted(nodes, key=lambda node: node.name):
+        shape = (node.sockets, node.cores, node.threads_per_core, node.gres)
+        kinds.setdefault(shape, []).append(node)
+    usable, best_of = [partition for partition in partitions if partition.usable], []
+    for kind in kinds.values():
+        having = [one for one in usable if any(one.name in node.partitions for node in kind)]
+        if having:
+            best = max(having, key=lambda partition: partition.merit(kind))
+            best_of.append((best, [node for node in kind if best.name in node.partitions]))
+    shared = Counter(best.name for best, _ in best_of)
+    types = []
+    for best, kind in best_of:
+        own = {node.name for node in kind}
+        others = [n for n in nodes if best.name in n.partitions and n.name not in own]
+        common = frozenset.intersection(*(node.features for node in kind))
+        features = common.difference(*(node.features for node in others))
+        feature = min(features, key=lambda name: (len(name), name), default=None)
+        options = ["--mem=0"] if best.limits_memory else []
+        if others:
+            folded = str(NodeSet.fromlist([node.name for node in others]))
+            options.insert(0, f"--constraint={feature}" if feature else f"--exclude={folded}")
+        key, first = best.name, kind[0]
+        if shared[best.name] > 1:
+            size = first.gres[0].replace(":", "-") if first.gres else f"{first.cores}c"
+            key = f"{best.name}-{feature or size}"
+        types.append(NodeType(key, best, kind, options))
+    return sorted(types, key=lambda kind: (-kind.in_service, -len(kind.nodes), kind.key))

@@ -15,8 +15,7 @@ from assay.plan.times import SHIPPED, Clock, Durations
 from assay.schema import Campaign
 from assay.schema.model import Blocks, ReframeEntry
 from assay.schema.problems import listed
-from assay.sites.facts import SiteFacts
-from assay.sites.site import Site
+from assay.sites.site import Site, SiteFacts
 from checks.common.parameters import unknown_resource
 from checks.common.registry import Checks, brought_by, descriptions_of, folders_of, metrics_of
 from records.errors import AssayError

@@ -93,7 +93,6 @@ class JobEnd:
 
     job_id: str
     state: str
-    waited_s: float
     output: str | None
 
 
@@ -167,21 +166,19 @@ class Job:
 
         Raises AssayError for a job that can never start, InfrastructureError when Slurm is silent.
         """
-        waited_s = self._follow(OPEN)
+        self._follow(OPEN)
         self._ended = True
-        return JobEnd(self.job_id, self._job.state, waited_s, self._output())
+        return JobEnd(self.job_id, self._job.state, self._output())
 
     def started(self) -> None:
         """Wait as `wait` does, until the job has begun."""
         self._follow(BEFORE)
 
-    def _follow(self, states: Collection[str]) -> float:
-        """Wait while the job is in one of `states`; gives the seconds until it began."""
-        job, begun, started = self._job, time.monotonic(), 0.0
+    def _follow(self, states: Collection[str]) -> None:
+        """Wait while the job is in one of `states`."""
+        job, begun = self._job, time.monotonic()
         for poll in count():
             if job.look():
-                if job.state not in BEFORE:
-                    started = started or job.asked_at
                 if job.state not in states:
                     break
                 if job.state == "PENDING":
@@ -194,7 +191,6 @@ class Job:
                     f"Slurm does not answer for {SILENCE_S:.0f} s: {job.silence}"
                 )
             self._pause(_POLLS_S[min(poll, len(_POLLS_S) - 1)])
-        return started - begun
 
     def _output(self) -> str | None:
         """Output of the job, as soon as this side sees it whole."""
@@ -244,4 +240,4 @@ class Step:
             argv, environment, limit_s=self.limit_s, called=called, pause=self.pause
         )
         state = "FAILED" if answer.status else "COMPLETED"
-        return JobEnd(self.allocation.job_id, state, 0.0, answer.stdout or answer.stderr)
+        return JobEnd(self.allocation.job_id, state, answer.stdout or answer.stderr)

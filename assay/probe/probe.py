@@ -15,19 +15,14 @@ from pathlib import Path
 
 from assay.commands import Pause
 from assay.probe.job import Job, JobFolder, Step, WorkFolderError
-from assay.probe.reading import ProbeResult, read_probe
-from assay.probe.trials import Trial, job_script, login_build_script
+from assay.probe.trials import ProbeResult, Trial, job_script, login_build_script, read_probe
 from assay.sites.site import Site
-from assay.terminal import Say, said_meanwhile
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.job import Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
-from records.text.plain_text import end_of_output
 from records.waiting import BUILDS_S, scaled
 
 HERE = Path(__file__).parent
-#: Seconds after which it is said again how far they are.
-SAID_EVERY_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -74,28 +69,18 @@ class Probes:
             job.__exit__()
         self.folder.__exit__()
 
-    def build_on_login(self, trials: Sequence[Trial], say: Say) -> dict[str, str | None]:
-        """Compile all trials where commands of the site run, saying at times how far that is; what
-        fails is tried in the job.
+    def build_on_login(self, trials: Sequence[Trial]) -> dict[str, str | None]:
+        """Compile all trials where commands of the site run; what fails is tried in the job.
 
         Gives what the build of each trial printed that failed; None for those that succeeded.
         """
         self._unpack()
         outs = self._outs_of(trials)
         script = login_build_script(str(self.folder.path), trials, outs).encode()
-        begun = time.monotonic()
-
-        def progress() -> str:
-            undone = [i for i, out in enumerate(outs) if not self._status(out)] or [-1]
-            output = (self.folder.text(f"{outs[undone[0]]}/build.out") or "").split("\n")
-            name, took_s = trials[undone[0]].name, time.monotonic() - begun
-            return f"compiling a program for {name}, {took_s:.0f} s: {end_of_output(output)}"
-
-        with said_meanwhile(say, progress, SAID_EVERY_S):
-            self._site.ask(["bash", "-s"], script, limit_s=scaled(BUILDS_S), pause=self._pause)
+        self._site.ask(["bash", "-s"], script, limit_s=scaled(BUILDS_S), pause=self._pause)
         printed: dict[str, str | None] = {}
         for trial, out in zip(trials, outs, strict=True):
-            built = self._status(out) == "0"
+            built = (self.folder.text(f"{out}/build.status") or "").strip() == "0"
             texts = (self.folder.text(f"{out}/{name}.out") or "" for name in ("prepare", "build"))
             printed[trial.name] = None if built else "\n".join(texts)
         return printed
@@ -144,10 +129,6 @@ class Probes:
                 " choose a folder on a shared file system"
             )
         return result
-
-    def _status(self, out: str) -> str:
-        """Of the build in this folder; "" while it is not done."""
-        return (self.folder.text(f"{out}/build.status") or "").strip()
 
     def _outs_of(self, trials: Sequence[Trial]) -> list[str]:
         """The folder of each trial's build; trials that are alike share one."""

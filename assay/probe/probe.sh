@@ -60,7 +60,6 @@ try_build() {
     section "$ours/compiler"
     # shellcheck disable=SC2086  # a compiler may have options
     {
-        echo "path=$(command -v ${compiler%% *})"
         echo "version=$($compiler --version </dev/null 2>&1 | head -n 1)"
         echo "shows=$({ $compiler -show || $compiler -showme; } </dev/null 2>/dev/null | head -n 1)"
     }

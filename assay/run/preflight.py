@@ -14,8 +14,7 @@ from pathlib import Path
 
 from assay.probe.job import WorkFolderError
 from assay.probe.probe import Probes
-from assay.probe.reading import ProbeResult, TrialResult, fault_of
-from assay.probe.trials import Trial, trial_of
+from assay.probe.trials import ProbeResult, Trial, TrialResult, fault_of, trial_of
 from assay.run.infrastructure import trouble
 from assay.run.progress import Waiting
 from assay.run.work_folder import WorkFolder
@@ -80,7 +79,7 @@ class Preflight:
                 run=self._work.name,
             ) as probes:
                 if self._site.description.build_on == "login":
-                    probes.build_on_login(left, self._waiting.say)
+                    probes.build_on_login(left)
                 for _ in range(_TRIES):
                     if left:
                         faults = self._faults(probes, left, tried)

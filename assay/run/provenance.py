@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from assay import IS_CLONE, ROOT
 from assay.commands import output_of
-from assay.probe.reading import TrialResult
+from assay.probe.trials import TrialResult
 from assay.sites.site import Site
 from records.run.plan import Plan
 from records.run.provenance import (

@@ -31,7 +31,7 @@ from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
 from assay.schema.model import Campaign
 from assay.sites.builds import spack_folders, spack_home
-from assay.sites.loading import add_checks_of, load_site, revival
+from assay.sites.loading import add_checks_of, load_site
 from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
@@ -39,7 +39,7 @@ from assay.terminal import Say
 from checks.common.base import leaf_of
 from checks.common.registry import FOLDERS, GIVEN, checks_with
 from checks.common.sources import CHECKS, launch_files
-from records.errors import AssayError, ClusterDownError, InfrastructureError
+from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.run.brought import ReframeTest
 from records.run.plan import Plan
@@ -150,22 +150,12 @@ def resume_run(
 
 
 def _site_again(run: RunDirectory, site_name: str | None) -> Site:
-    """The site of this name, else that on which a run began. Raises AssayError where a virtual
-    cluster is gone, with the command that brings up its like."""
+    """The site of this name, else that on which a run began."""
     began = run.provenance().site
     name = site_name or began.asked_as or run.plan().site
     add_checks_of(name)
     try:
         return load_site(name)
-    except ClusterDownError as error:
-        command = revival(name, began) if site_name is None else None
-        if command is None:
-            raise
-        raise AssayError(
-            f"{run.path} began on site {name}, which is not there: {error}. To go on with the run,"
-            f" bring up its like with `{command}`, then say `assay run --resume {run.path}`",
-            error.status,
-        ) from error
     except InfrastructureError as error:
         raise _resumable(run, str(error)) from error
 

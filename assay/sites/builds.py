@@ -85,7 +85,6 @@ def with_spack(described: SiteDescription) -> SiteDescription:
                 "device": described.spack.devices.get(view, ""),
                 "settings": described.spack.settings.get(view, like.settings),
                 "modules": [],
-                "modules_folder": None,
                 "preload": "",
                 "packages": [],
                 "source": "spack",

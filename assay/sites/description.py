@@ -18,6 +18,10 @@ SCHEMA = 2
 SPACK_SUFFIX = "-spack"
 #: Replaced by the folder of the Spack view in `programs`.
 VIEW = "{view}"
+#: Keys of a partition that are passed on to ReFrame.
+ReframeKey = Literal[
+    "devices", "features", "extras", "container_platforms", "processor", "sched_options"
+]
 #: Replaced by the value in `options` and `variables` of a setting.
 VALUE = "{value}"
 
@@ -53,9 +57,9 @@ class EnvironmentKeys(Section):
     """An MPI implementation in one mode: how to compile for it, start it and recognise it."""
 
     like: str | None = key(
-        "Another environment of the file; this one then states only what differs. A scalar or list"
-        " replaces the other's; maps (variables, settings, programs) merge by key, at every depth;"
-        " null removes what the other has.",
+        "Another environment of the file, without `like`; this one then states only what differs. A"
+        " scalar or list replaces the other's; maps (variables, settings, programs) merge by key,"
+        " at every depth; null removes what the other has.",
         default=None,
         exclude=True,
     )
@@ -88,7 +92,6 @@ class EnvironmentKeys(Section):
     )
     features: list[str] = key("Features that checks may ask for.", default=["mpi"])
     modules: list[Module] = key("Modules to load, in this order.", default=[])
-    modules_folder: Line | None = key("Their folder, where the module path lacks it.", default=None)
     prepare: list[str] = key(
         "Shell commands before the modules are loaded, in every job, build and probe.", default=[]
     )
@@ -109,23 +112,16 @@ class EnvironmentKeys(Section):
     settings: dict[str, SettingDescription] = key("Settings that variants may change.", default={})
     preload: str = key("Library of checks/common/src/daemon that its ranks preload.", default="")
     source: str = key("Who built it: distribution, spack or site.", default="site")
-    ready_programs: str = key("Folder of our programs, built beforehand for it.", default="")
     packages: list[str] = key(
         "Packages of the distribution that it consists of, besides that of its library.", default=[]
     )
 
     @model_validator(mode="after")
     def _one_launcher(self) -> EnvironmentKeys:
-        template = self.launcher == "assay-template"
-        if template and self.launcher_command is None:
+        if (self.launcher == "assay-template") != (self.launcher_command is not None):
             raise ValueError(
-                "has neither launcher nor launcher_command; allowed is one of them, e.g. launcher:"
-                " assay-srun"
-            )
-        if not template and self.launcher_command is not None:
-            raise ValueError(
-                f"has both launcher ({self.launcher}) and launcher_command; keep one (null removes"
-                " what `like` brings)"
+                "needs either launcher, e.g. assay-srun, or launcher_command (null removes what"
+                " `like` brings)"
             )
         return self
 
@@ -135,6 +131,7 @@ class EnvironmentDescription(EnvironmentKeys):
 
     variant_of: str | None = key("The environment that a variant changes.", default=None)
     chosen: dict[str, int] = key("Values of settings, in a variant.", default={})
+    ready_programs: str = key("Folder of our programs, built beforehand by Spack.", default="")
     spack_view: str | None = key("The view that Spack built it in.", default=None)
 
 
@@ -204,17 +201,6 @@ class SpackDescription(Section):
         return environment if self.alone else f"{environment}{SPACK_SUFFIX}"
 
 
-class ReframeDescription(Section):
-    """Keys that ReFrame knows of a partition and this file does not; passed on as they are."""
-
-    devices: list[dict[str, Any]] = key("Its `devices`, e.g. GPUs.", default=[])
-    features: list[str] = key("Its `features`.", default=[])
-    extras: dict[str, Any] = key("Its `extras`.", default={})
-    container_platforms: list[dict[str, Any]] = key("Its `container_platforms`.", default=[])
-    processor: dict[str, Any] = key("Its `processor`, besides num_cpus.", default={})
-    sched_options: dict[str, Any] = key("Its `sched_options`.", default={})
-
-
 class StorageDescription(Section):
     """A folder that check storage may fill, as far as a plan says."""
 
@@ -243,11 +229,10 @@ class VettingDescription(Section):
 
 
 class PartitionKeys(Section):
-    """Keys of a partition; a key at the top of the file is the default of all partitions."""
+    """Keys of a partition that a run knows of the chosen one."""
 
     access: list[values.SlurmOption] = key(
-        "Options of every sbatch, e.g. [--account=me, --qos=normal]; those at the top of the file"
-        " come first, those of a partition follow.",
+        "Options of every sbatch, e.g. [--account=me, --qos=normal].",
         default=[],
     )
     nodes: int = key("Nodes that a launch may use.", "nodes", 0, ge=0)
@@ -279,27 +264,17 @@ class PartitionKeys(Section):
         ' ["--switches={count}"].',
         default={},
     )
-    reframe: ReframeDescription = key(
-        "Keys that ReFrame's own site configuration knows of a partition and this file does not.",
-        default=ReframeDescription(),
+    reframe: dict[ReframeKey, Any] = key(
+        "Keys that ReFrame's own site configuration knows of a partition and this file does not,"
+        " passed on as they are: devices, features, extras, container_platforms, processor,"
+        " sched_options.",
+        default={},
     )
-
-    @model_validator(mode="after")
-    def _ranks_fit(self) -> PartitionKeys:
-        needed = self.network.ranks_per_link
-        if 0 < self.cores_per_node < needed:
-            raise ValueError(
-                f"network: {self.network.nics} nics × {self.network.ranks_per_nic} ranks_per_nic ="
-                f" {needed} ranks on a node of {self.cores_per_node} cores; allowed is at most a"
-                " rank a core"
-            )
-        return self
 
 
 class PartitionDescription(PartitionKeys):
     """Nodes of one kind, with the options that lead a job there."""
 
-    description: str = key("Description of the nodes, for readers.", default="")
     slurm_partition: values.SlurmPartition | None = key(
         "Slurm's name of the partition, where it is not the key: two kinds of nodes in one"
         " partition, distinguished by access: [--constraint=…].",
@@ -327,11 +302,6 @@ class SiteKeys(Section):
         "File that a job sources where its shell lacks `module`, as in jobs that cron submits;"
         " default: looked for in $LMOD_PKG, /etc/profile.d, /usr/share/lmod and $MODULESHOME.",
         default=None,
-    )
-    login_modules: list[Module] = key(
-        "Modules that a login shell of the site has by itself, in this order; a job that lacks one,"
-        " as on nodes with another set-up, loads it before `prepare`.",
-        default=[],
     )
     work_dir: Line | None = key(
         "Folder that all nodes see, for launches, e.g. $SCRATCH/assay; default: the run directory.",
@@ -366,8 +336,8 @@ class SiteKeys(Section):
     )
 
 
-class SiteFile(SiteKeys, PartitionKeys):
-    """A site.yaml as written, `like` and the defaults of partitions resolved."""
+class SiteFile(SiteKeys):
+    """A site.yaml as written, `like` resolved."""
 
     schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
     partitions: dict[values.PartitionName, PartitionDescription] = key(
@@ -407,3 +377,8 @@ def of_partition(file: SiteFile, name: str) -> SiteDescription:
         },
     }
     return SiteDescription(**keys, partition=name, slurm_partition=slurm_partition)
+
+
+def site_schema() -> dict[str, Any]:
+    """The JSON Schema of a site.yaml, `like` resolved."""
+    return SiteFile.model_json_schema(by_alias=True)

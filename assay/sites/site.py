@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -19,14 +20,18 @@ from assay.schema.model import Variant
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.builds import build_facts, replaced_by_spack
 from assay.sites.description import VALUE, EnvironmentDescription, SiteDescription
-from assay.sites.facts import SiteFacts
 from assay.sites.values import expanded, unset_fault
+from checks.common.definition import SiteCapacity
 from checks.common.parameters import values_of
 from checks.common.session.launch_commands import preparation
 from checks.common.slurm.commands import Answer, Slurm, option_values, setting
 from records.errors import AssayError, InfrastructureError
 from records.run.provenance import SiteAsRun
 
+_NO_HPL = (
+    "not named, and there is no source of HPL to build it: {source} is no file; run {command}, or"
+    " name an archive as hpl_source"
+)
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -107,7 +112,7 @@ class Site(ABC):
         """Facts for a plan; looks for the foreign programs."""
         described = self.description
         bits, peak = described.network.bits_per_second, described.core_peak_flop_per_s
-        features: dict[str, set[str]] = {}
+        source, features = self.hpl_source(), dict[str, set[str]]()
         missing: dict[str, dict[str, str]] = {}
         for name, environment in described.environments.items():
             missing[name] = {
@@ -120,8 +125,11 @@ class Site(ABC):
                 *(f"program:{one}" for one in environment.programs if one not in missing[name]),
                 *(f"storage:{target}" for target in described.storage),
             }
-            if "hpl" not in environment.programs and not environment.ready_programs:
-                missing[name] |= self._no_hpl()
+            builds_hpl = "hpl" not in environment.programs and not environment.ready_programs
+            if builds_hpl and not Path(source).is_file():
+                missing[name]["hpl"] = _NO_HPL.format(
+                    source=source, command=setup_command("hpl-source")
+                )
         return SiteFacts(
             name=self.name,
             nodes=described.nodes,
@@ -143,16 +151,6 @@ class Site(ABC):
             resources={name: values_of(one) for name, one in described.resources.items()},
             absent=self._absent,
         )
-
-    def _no_hpl(self) -> dict[str, str]:
-        """Why HPL cannot be built, where it cannot."""
-        source = self.hpl_source()
-        if Path(source).is_file():
-            return {}
-        return {
-            "hpl": f"not named, and there is no source of HPL to build it: {source} is no file; run"
-            f" {setup_command('hpl-source')}, or name an archive as hpl_source"
-        }
 
     def session_data(self) -> dict[str, Any]:
         """The description for a ReFrame session, with the foreign programs that are there."""
@@ -321,3 +319,36 @@ def _varied(
         "chosen": dict(variant.settings),
     }
     return environment.model_copy(update=update)
+
+
+@dataclass(frozen=True)
+class SiteFacts(SiteCapacity):
+    """Capacity of a site and what its environments offer when the site is used.
+
+    `environments` maps each environment's name to its features, e.g. {"lam": {"mpi"}}; `missing`
+    says for each environment why a foreign program of its description is not offered, `absent` of
+    a campaign's variant why the site cannot give it.
+    `longest_job_s` is what the partition allows a job; None: nothing is known of it. `resources`
+    are those that cases may ask for, each with the values that it takes.
+    """
+
+    environments: Mapping[str, frozenset[str] | set[str]]
+    missing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    partition: str = ""
+    sockets_per_node: int | None = None
+    longest_job_s: int | None = None
+    resources: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+    def with_cpus_per_task(self, cpus: int | None) -> SiteFacts:
+        """The site as it is for ranks of so many CPUs; a node has room for one of them at least."""
+        if cpus is None:
+            return self
+        return replace(self, cores_per_node=max(1, self.cores_per_node // cpus))
+
+    def __post_init__(self) -> None:
+        for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):
+            if getattr(self, key) < 1:
+                raise AssayError(
+                    f"site {self.name}: {key} is {getattr(self, key)}; allowed is 1 or more"
+                )

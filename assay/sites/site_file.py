@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a site.yaml to a description, or one message with every fault.
 
-Made complete are `like: OTHER` of environments, and keys at the top as defaults of partitions. No
-other file is read, no program looked for and no cluster asked; that happens when a site is used.
+Made complete is `like: OTHER` of environments. No other file is read, no program looked for and no
+cluster asked; that happens when a site is used.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,17 +19,34 @@ from pydantic import ValidationError
 
 from assay import BASE, IS_CLONE, ROOT, known_files, own_folder
 from assay.schema.document import Document, Location, Problem, read_text
-from assay.schema.problems import checked, did_you_mean, found, listed, model_problems, one_of
+from assay.schema.problems import (
+    checked,
+    did_you_mean,
+    found,
+    listed,
+    model_problems,
+    one_of,
+)
 from assay.sites.builds import with_spack
-from assay.sites.description import PartitionKeys, SiteDescription, SiteFile, of_partition
-from assay.sites.rules import faults_between, unset_variables
+from assay.sites.description import (
+    PartitionDescription,
+    PartitionKeys,
+    SiteDescription,
+    SiteFile,
+    of_partition,
+)
+from assay.sites.values import unset_fault
 from records.errors import AssayError
 
 #: Folder with one folder for each site that comes with Assay.
 SITES = ROOT / "site-config"
 _NEEDS = "a site is a mapping with at least the keys schema, name, partitions and environments"
-
-Environments = Mapping[str, Any]
+#: Keys that former versions had → what serves now.
+_FORMER = {
+    "login_modules": "list them first in `modules` of the environments",
+    "modules_folder": "say `module use FOLDER` in `prepare`",
+    "ready_programs": "`assay build` fills it in",
+}
 
 
 def _site_files() -> dict[str, Path]:
@@ -94,81 +114,30 @@ def chosen(file: SiteFile, partition: str = "") -> SiteDescription:
     return with_spack(described) if described.spack else described
 
 
-def _problems(value: Document, site: str) -> Iterator[Problem]:
-    """Every fault of a file's value, each once, where the file writes it."""
-    environments, whole = value.get("environments"), complete(value)
-    wrong_likes = list(_like_problems(environments)) if isinstance(environments, dict) else []
-    try:
-        file = SiteFile.model_validate(whole)
-        faults = [] if wrong_likes else [*faults_between(file, site)]
-    except ValidationError as error:
-        faults = [*model_problems(error, SiteFile, whole)]
-    # A fault of one environment is one of all that are like it, but reported once.
-    written = [
-        Problem(_written(value, problem.location), problem.message)
-        for problem in [*faults, *unset_variables(whole)]
-    ]
-    yield from dict.fromkeys([*wrong_likes, *written])
-
-
-def _written(value: Document, location: Location) -> Location:
-    """The place in the file of what its completed value has, or lacks, at `location`."""
-    match location:
-        case ("environments", str(name), *inside) if name in value["environments"]:
-            chain = _chain(name, value["environments"])
-            places = [("environments", link, *inside) for link in chain]
-            # What all of a chain lack, the first is to have.
-            lacking = max(reversed(places), key=lambda place: len(value.nearest(place)))
-        case ("partitions", _, "access", int(index)) if isinstance(value.get("access"), list):
-            index -= len(value["access"])
-            return location[2:] if index < 0 else (*location[:3], index)
-        case ("partitions", _, _, *_):
-            places, lacking = [location, location[2:]], location
-        case _:
-            return location
-    return next((place for place in places if place in value.lines), lacking)
-
-
 def complete(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The file's value with every environment and every partition complete.
-
-    Maps merge by key; `access` of the top comes before that of a partition. An environment of a
-    wrong `like` is left out.
-    """
-    whole, environments, partitions = (
-        dict(value),
-        value.get("environments"),
-        value.get("partitions"),
-    )
-    if isinstance(environments, dict):
-        whole["environments"] = dict(_environments(environments))
-    if isinstance(partitions, dict):
-        top = {key: value[key] for key in value if key in PartitionKeys.model_fields}
-        # `batch:` with nothing below it is a partition of defaults.
-        whole["partitions"] = {
-            name: _partition(top, own or {}) if own is None or isinstance(own, dict) else own
-            for name, own in partitions.items()
-        }
-    return whole
+    """The file's value with every environment complete: maps merge by key. One of a wrong `like` is
+    left out."""
+    environments = value.get("environments")
+    if not isinstance(environments, dict):
+        return dict(value)
+    return {**value, "environments": dict(_environments(environments))}
 
 
-def _partition(top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    whole, first, then = _merged(top, own), top.get("access"), own.get("access")
-    if isinstance(first, list) and isinstance(then, list):
-        whole["access"] = [*first, *then]
-    return whole
-
-
-def _environments(environments: Environments) -> Iterator[tuple[str, Any]]:
+def _environments(environments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    roots = _roots(environments)
     for name, own in environments.items():
-        chain = _chain(name, environments)
-        if not isinstance(own, dict):
+        if not isinstance(own, dict) or "like" not in own:
             yield name, own
-        elif "like" not in environments[chain[-1]]:
-            whole: dict[str, Any] = {}
-            for link in reversed(chain):
-                whole = _merged(whole, environments[link])
+        elif own["like"] in roots:
+            whole = _merged(environments[own["like"]], own)
             yield name, {key: inner for key, inner in whole.items() if key != "like"}
+
+
+def _roots(environments: Mapping[str, Any]) -> list[str]:
+    """Environments that others may be like: those that are like no other."""
+    return [
+        name for name, own in environments.items() if isinstance(own, dict) and "like" not in own
+    ]
 
 
 def _merged(other: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,38 +153,109 @@ def _merged(other: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _chain(name: str, environments: Environments) -> list[str]:
-    """`name`, the environment it is like, the one that is like, …; as far as these are right."""
-    chain = [name]
-    while isinstance(last := environments[chain[-1]], dict):
-        other = last.get("like")
-        if other in chain or not isinstance(other, str):
-            break
-        if not isinstance(environments.get(other), dict):
-            break
-        chain.append(other)
-    return chain
+def _problems(value: Document, site: str) -> Iterator[Problem]:
+    """Every fault of a file's value, each once, where the file writes it."""
+    environments, whole, faults = value.get("environments"), complete(value), list[Problem]()
+    if isinstance(environments, dict):
+        roots = _roots(environments)
+        for name, own in environments.items():
+            if isinstance(own, dict) and "like" in own and own["like"] not in roots:
+                text = f"found {found(own['like'])}{did_you_mean(str(own['like']), roots)}"
+                text += f"; allowed is an environment without `like`: {listed(roots) or 'none is'}"
+                faults.append(Problem(("environments", name, "like"), text))
+    try:
+        file = SiteFile.model_validate(whole)
+        faults += [] if faults else [*_faults_between(file, site), *_unset_variables(file)]
+    except ValidationError as error:
+        faults += model_problems(error, SiteFile, whole)
+    # A fault of one environment is one of all that are like it, but reported once.
+    yield from dict.fromkeys(_as_written(value, fault) for fault in faults)
 
 
-def _like_problems(environments: Environments) -> Iterator[Problem]:
-    """A problem for each `like` that names no other environment or closes a circle."""
-    for name, entry in environments.items():
-        if not isinstance(entry, dict) or "like" not in entry:
-            continue
-        other, place = entry["like"], ("environments", name, "like")
-        others = [known for known in environments if known != name]
-        chain = _chain(name, environments)
-        if not isinstance(other, str):
-            text = f"found {found(other)}; allowed is another environment: {listed(others)}"
-        elif other == name:
-            text = f"an environment is not like itself; allowed is another: {listed(others)}"
-        elif environments[chain[-1]].get("like") == name:
-            free = [known for known in others if name not in _chain(known, environments)]
-            text = (
-                f"goes in a circle: {', '.join([*chain, name])}; allowed is one outside it:"
-                f" {listed(free) or 'none is'}"
+def _as_written(value: Document, problem: Problem) -> Problem:
+    """The problem at the place in the file of what its completed value has, or lacks."""
+    message, location = problem.message, problem.location
+    if location and message.startswith("unknown key"):
+        key = str(location[-1])
+        if key in _FORMER:
+            message = f"is a key no more: {_FORMER[key]}"
+        elif len(location) == 1 and key in PartitionKeys.model_fields:
+            message = "is a key of each partition: write it below partitions.NAME"
+    match location:
+        case ("environments", str(name), *inside) if name in value["environments"]:
+            own = value["environments"][name]
+            other = own.get("like") if isinstance(own, dict) else None
+            links = (name, other) if isinstance(other, str) else (name,)
+            places = [("environments", link, *inside) for link in links]
+            # What both lack, the other is to have.
+            lacking = max(reversed(places), key=lambda place: len(value.nearest(place)))
+            location = next((place for place in places if place in value.lines), lacking)
+    return Problem(location, message)
+
+
+def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
+    """Every fault between the parts of the file of `site`, which are right by themselves."""
+    if file.name != site:
+        yield Problem(("name",), f"found {file.name}; allowed is its folder's name, {site}")
+    for name, environment in file.environments.items():
+        if environment.modules and file.modules_system == "nomod":
+            yield Problem(
+                ("environments", name, "modules"),
+                f"found {listed(environment.modules)}; modules need modules_system at the top of"
+                " the file, e.g. modules_system: lmod",
             )
-        else:
-            yield from one_of(other, others, place)
-            continue
-        yield Problem(place, text)
+    for name, partition in file.partitions.items():
+        yield from _partition_faults(partition, file, ("partitions", name))
+    if (built := file.spack) is None:
+        return
+    served = Counter(name for names in built.views.values() for name in names)
+    for view, names in built.views.items():
+        for index, name in enumerate(names):
+            place = ("spack", "views", view, index)
+            yield from one_of(name, file.environments, place)
+            if served[name] > 1:
+                yield Problem(place, f"{name} is served more than once; keep one")
+            if not built.alone and built.name_of(name) in file.environments:
+                taken = f"the name of its build, {built.name_of(name)}, is taken"
+                yield Problem(place, f"{taken} by an environment of the site; rename that")
+    for key in ("devices", "settings"):
+        for view in getattr(built, key):
+            yield from one_of(view, built.views, ("spack", key, view))
+
+
+def _partition_faults(
+    partition: PartitionDescription, file: SiteFile, place: Location
+) -> Iterator[Problem]:
+    for index, environment in enumerate(partition.environments or ()):
+        yield from one_of(environment, file.environments, (*place, "environments", index))
+    for index, option in enumerate(partition.access):
+        if any(re.match(r"-p|--partition(=|$)", word) for word in shlex.split(option)):
+            text = (
+                f"found {option}; jobs go to the partition that `partitions` names: call the"
+                " entry so, or give it slurm_partition"
+            )
+            yield Problem((*place, "access", index), text)
+    for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):
+        if file.virtual_cluster is None and getattr(partition, key) == 0:
+            meaning = PartitionKeys.model_fields[key].description
+            text = f"is missing; allowed is an integer of at least 1. {meaning}"
+            yield Problem((*place, key), text)
+    if partition.topology is not None:
+        try:
+            partition.topology.topology()
+        except AssayError as error:
+            yield Problem((*place, "topology"), str(error).removeprefix("topology: "))
+
+
+def _unset_variables(file: SiteFile) -> Iterator[Problem]:
+    """Variables that are not set in paths that a run cannot do without."""
+    keys = ("work_dir", "module_init", "hpl_source")
+    paths: dict[Location, str | None] = {(key,): getattr(file, key) for key in keys}
+    paths |= {("checks", index): path for index, path in enumerate(file.checks)}
+    for name, partition in file.partitions.items():
+        topology = partition.topology
+        paths["partitions", name, "topology", "slurm"] = topology.slurm if topology else None
+    for place, text in paths.items():
+        if text and (fault := unset_fault(text)):
+            remedy = "set it where Assay is called, or write the path"
+            yield Problem(place, f"found {text}: {fault}; {remedy}")

@@ -39,19 +39,6 @@ def _form(allowed: str, pattern: str) -> AfterValidator:
     return _kind(allowed, re.compile(pattern).fullmatch)
 
 
-def _is_line(text: str) -> bool:
-    return bool(text.strip()) and "\n" not in text
-
-
-def _is_option(text: str) -> bool:
-    return _is_line(text) and shlex.split(text)[0].startswith("-")
-
-
-def _has_named_values(text: str) -> bool:
-    parts = [part for part in string.Formatter().parse(text) if part[1] is not None]
-    return all(str(name).isidentifier() and not spec and not c for _, name, spec, c in parts)
-
-
 def _launcher(text: str) -> str:
     if text not in LAUNCHERS:
         known = "; ".join(f"{name} ({one.meaning})" for name, one in LAUNCHERS.items())
@@ -68,16 +55,27 @@ def _template(text: str) -> str:
 
 Text = Annotated[str, Field(min_length=1)]
 #: One line: what goes into a job script.
-Line = Annotated[str, _kind("is one line that is not empty", _is_line)]
+Line = Annotated[
+    str, _kind("is one line that is not empty", lambda text: text.strip() and "\n" not in text)
+]
 #: Value of a variable.
 Value = Annotated[str, _kind("is one line", lambda text: "\n" not in text)]
 Pattern = Annotated[str, _kind(r"is a regular expression of Python, e.g. '^MPICH 4\.'", re.compile)]
-SlurmOption = Annotated[Line, _kind("is an option of sbatch, e.g. --account=me", _is_option)]
+SlurmOption = Annotated[
+    Line,
+    _kind(
+        "is an option of sbatch, e.g. --account=me",
+        lambda text: shlex.split(text)[0].startswith("-"),
+    ),
+]
 ResourceOption = Annotated[
     SlurmOption,
     _kind(
         "is an option of sbatch with names of values in braces, e.g. --gres=gpu:{count}",
-        _has_named_values,
+        lambda text: all(
+            name is None or (name.isidentifier() and not spec and not conversion)
+            for _, name, spec, conversion in string.Formatter().parse(text)
+        ),
     ),
 ]
 Command = Annotated[

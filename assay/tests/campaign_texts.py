@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small right campaign and right criteria as text, for tests to spoil, and sites to plan on."""
 
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 
 GOOD = """\
 schema: 1
@@ -36,10 +36,8 @@ criteria:
 SITE_FILE = """\
 schema: 2
 name: here
-partitions: {all: {}}
-nodes: 4
-cores_per_node: 2
-memory_bytes_per_node: 8000000000
+partitions:
+  all: {nodes: 4, cores_per_node: 2, memory_bytes_per_node: 8000000000}
 environments:
   lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
 """

@@ -24,8 +24,8 @@ from assay.build.spack import (
 from assay.cli.main import main
 from assay.sites import builds
 from assay.sites.builds import facts_file, view_folder
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
 from checks.common.sources import CHECKS
 from records.errors import AssayError, InfrastructureError
 

@@ -2,7 +2,6 @@
 """What builds for long says at times what it builds; killed, it leaves nothing behind; a Spack home
 is changed by one build at a time, and by none while a run uses it."""
 
-import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -11,18 +10,12 @@ import pytest
 
 from assay import ROOT
 from assay.build.spack import building, in_use
-from assay.probe import probe
-from assay.probe.probe import Probes
-from assay.probe.trials import trial_of
 from assay.run.driver import Driver
 from assay.run.progress import QUIET_S, Progress
 from assay.sites import builds
-from assay.sites.site_file import chosen, read_site_file
-from assay.sites.slurm import SlurmSite
 from assay.terminal import said_meanwhile
 from checks.common.session.outcome import CompleteBuild, Outcome
 from records.errors import AssayError, InfrastructureError
-from setup.tests.needs import needs
 from virtual_cluster.host import tries
 
 
@@ -46,28 +39,6 @@ def program(path, script):
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return path
-
-
-@needs("make", "mpicc")
-def test_a_proof_that_compiles_slowly_is_told_of(tmp_path, monkeypatch):
-    until = f"until [ -e {tmp_path}/go ]; do sleep 0.05; done"
-    compiler = program(tmp_path / "slowcc", f'{until}; exec mpicc "$@"')
-    monkeypatch.setattr(probe, "SAID_EVERY_S", 0.05)
-    described = chosen(read_site_file("virtual"))
-    name, one = next(iter(described.environments.items()))
-    slow = one.model_copy(update={"compiler": str(compiler)})
-    site = SlurmSite(described.model_copy(update={"environments": {name: slow}}))
-    said = []
-
-    def say(line):
-        said.append(line)
-        if "no output yet" not in line:
-            (tmp_path / "go").touch()
-
-    with Probes(site, str(tmp_path), lambda _: None) as probes:
-        probes.build_on_login([trial_of(site, name, 1, 1)], say)
-    first = next(line for line in said if "no output yet" not in line)
-    assert re.fullmatch(rf"compiling a program for {name}, \d+ s: .*\.(c|o|so)( .*)?", first)
 
 
 def test_a_run_says_what_its_session_builds(capsys):

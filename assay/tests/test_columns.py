@@ -73,7 +73,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 #: Commands on good input and on bad; the runs are relative, as people name them.
 SHOWN = [
     *("doctor", "doctor --site none", "run", "run quick --time 5", "plan wrong.yaml", "plan none"),
-    *("plan quick --site none", "site init", "site check none", "site check virtual"),
+    *("plan quick --site none", "site init"),
     *(f"status results/quick/{run}" for run in ("a", "failed", "none")),
     *(f"report results/quick/{run} --format csv" for run in ("a", "failed")),
     "report results/quick/a --checks none",

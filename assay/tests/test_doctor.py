@@ -4,15 +4,13 @@
 import shutil
 import subprocess
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from assay import requirements
-from assay.cli.doctor import doctor_command, tell
-from assay.onboarding.requirements import site_requirements
-from assay.requirements import Requirement
+from assay.cli.doctor import tell
+from assay.requirements import Requirement, site_requirements
 from assay.sites import site_file
 from assay.tests.published_forms import published
 from setup.tests.needs import needs
@@ -47,7 +45,7 @@ def site(tmp_path, monkeypatch):
     monkeypatch.setattr(site_file, "SITES", tmp_path)
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name in ("bash", "cc", "env", "hostname", "mkdir", "setpriv", "test"):
+    for name in ("bash", "cc", "env", "hostname", "setpriv"):
         (programs / name).symlink_to(str(shutil.which(name)))
     monkeypatch.setenv("PATH", str(programs))  # no Slurm there
 
@@ -71,23 +69,9 @@ def test_without_path_and_variables_it_says_what_is_missing():
 
 def test_what_a_release_of_debian_may_lack_fails_no_virtual_cluster(monkeypatch):
     monkeypatch.setattr(requirements, "_path_of", lambda _: None)
-
-    def told(release):
-        monkeypatch.setattr(requirements, "output_of", lambda words, *_: release.get(words[-1], ""))
-        return {one.what: (one.needed, one.remedy) for one in requirements.cluster_machine()}
-
-    lacking, having = told({}), told({"pvm": "pvm | 3.4", "pvm-dev": "pvm-dev | 3.4"})
-    assert lacking["mpicc.lam"] == (True, "apt-get install lam4-dev")
-    assert not {"pvm", "aimk"} & lacking.keys()
-    assert having["pvm"] == (False, "apt-get install pvm")
-    assert having["aimk"] == (False, "apt-get install pvm-dev")
-
-
-def test_the_source_of_hpl_is_needed_by_one_check_only():
-    (found,) = (
-        one for one in requirements.cluster_machine() if one.what.startswith("HPL's source")
-    )
-    assert (found.what, found.needed) == ("HPL's source, for check hpl", False)
+    found = {one.what: (one.needed, one.remedy) for one in requirements.cluster_machine()}
+    assert found["mpicc.lam"] == (True, "apt-get install lam4-dev")
+    assert found["aimk"] == (False, "apt-get install pvm-dev")
 
 
 def test_a_kernel_that_refuses_namespaces_is_named_with_what_helps(monkeypatch):
@@ -97,20 +81,11 @@ def test_a_kernel_that_refuses_namespaces_is_named_with_what_helps(monkeypatch):
     assert (found.found, found.remedy, found.needed) == (False, why, True)
 
 
-@pytest.mark.parametrize("use", ["needed by a virtual cluster or check hpl only", "optional"])
-def test_what_is_not_needed_fails_nothing_and_is_called_by_its_use(capsys, use):
+def test_what_is_not_needed_fails_nothing_and_is_called_by_its_use(capsys):
     absent = Requirement("pvm", False, "", remedy := "apt-get install pvm", needed=False)
-    assert tell([absent], optional=use) == 0
-    told = f"absent pvm: {remedy} all there that a Slurm site needs; 1 absent, {use}: {remedy}"
+    assert tell([absent], optional="for PVM") == 0
+    told = f"absent pvm: {remedy} all there that a Slurm site needs; 1 absent, for PVM: {remedy}"
     assert " ".join(capsys.readouterr().out.split()) == told
-
-
-def test_what_a_described_site_can_do_without_is_not_for_a_virtual_cluster(monkeypatch, capsys):
-    optional = Requirement("HPL", False, "left out", "make hpl-source", needed=False)
-    monkeypatch.setattr("assay.onboarding.requirements.site_requirements", lambda _: [optional])
-    monkeypatch.setattr("assay.cli.doctor.site_machine", tuple)
-    assert doctor_command(Namespace(site="plain", json=False)) == 0
-    assert capsys.readouterr().out.splitlines()[-1].endswith("1 absent, optional: make hpl-source")
 
 
 @pytest.mark.parametrize(
@@ -134,16 +109,15 @@ def test_the_last_line_says_what_it_comes_to_and_the_command(capsys, remedies, l
 @needs("cc")
 def test_what_a_site_has_is_found(site):
     found = site()
-    assert found["environment ours"].found and found["work folder"].found
+    assert found["environment ours"].found
 
 
 @pytest.mark.parametrize(
     ("site_file", "what", "told"),
     [
-        ({}, "partition batch", "login node"),
+        ({}, "jobs with --partition=batch --nodes=2 --time=1", "login node"),
         ({}, "environment lost: compiler mpicc-of-nobody", ""),
         ({"modules": "mpich/99"}, "environment lost: modules mpich/99", "module avail"),
-        ({"work_dir": "/dev/null/work"}, "work folder", "work_dir"),
         ({"work_dir": "$NO_SUCH_VARIABLE/x"}, None, "NO_SUCH_VARIABLE"),
     ],
 )

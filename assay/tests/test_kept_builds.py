@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.probe.reading import TrialResult
+from assay.probe.trials import TrialResult
 from assay.run import kept_builds
 from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.run.provenance import environment_as_run, with_facts
 from assay.run.work_folder import WorkFolder
+from assay.sites.loading import SlurmSite, VirtualSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
-from assay.sites.virtual import VirtualSite
 from assay.tests.test_stored_run import RUN
 from checks.common.session.outcome import CompleteBuild
 from records.run.provenance import EnvironmentAsRun, Provenance

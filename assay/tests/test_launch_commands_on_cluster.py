@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.sites import site_file
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
 from assay.tests.test_run_on_cluster import own_name
 from checks.common.json_lines import TOKEN
 from checks.common.session.launch_commands import Start, launch_words
@@ -36,10 +36,12 @@ schema: 2
 name: here
 modules_system: lmod
 module_init: {init}
-nodes: 2
-cores_per_node: 2
-memory_bytes_per_node: 1000000000
-partitions: {{all: {{access: [--comment=of-the-site]}}}}
+partitions:
+  all:
+    access: [--comment=of-the-site]
+    nodes: 2
+    cores_per_node: 2
+    memory_bytes_per_node: 1000000000
 environments:
   srun:
     description: Slurm itself

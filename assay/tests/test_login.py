@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.onboarding.init import not_taken
 from assay.sites import login
+from assay.sites.loading import SlurmSite
 from assay.sites.login import libraries_of_python, loaded_modules, login_environment
 from assay.sites.site_file import chosen, read_site_file
-from assay.sites.slurm import SlurmSite
 
 INIT = Path("/usr/share/lmod/lmod/init/bash")
 #: What a user's shell may hold: a compiler's module, another MPI, settings of MPI libraries.
@@ -76,7 +75,7 @@ def test_a_sticky_default_module_stays_and_the_callers_does_not(profile, tmp_pat
     name, one = next(iter(described.environments.items()))
     changed = one.model_copy(update={"modules": ["mpich"], "variables": {}})
     update = {"modules_system": "lmod", "environments": {name: changed}}
-    site = SlurmSite(described.model_copy(update={**update, "login_modules": ["StdEnv/1"]}))
+    site = SlurmSite(described.model_copy(update=update))
     shown = site.output_in(name, 'echo "$LOADEDMODULES ${!HAS_*}"')
     assert shown == "StdEnv/1:mpich/1 HAS_StdEnv HAS_mpich"
 
@@ -102,26 +101,6 @@ def test_a_variable_that_the_file_names_comes_from_the_caller_and_no_other(profi
     given = SlurmSite(described.model_copy(update=update)).variables()
     assert (given["SCRATCH"], given["MINE"]) == ("/mine", "1")
     assert not given.keys() & {"OTHER", *POLLUTED}
-
-
-def test_site_init_names_what_matters_in_a_shell_and_reaches_no_job(profile, monkeypatch):
-    profile("export LOADEDMODULES=StdEnv UCX_TLS=all\n")
-    for name, value in {**POLLUTED, "LOADEDMODULES": "StdEnv:compiler/gcc-12"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("UCX_TLS", "all")
-    named = not_taken(login_environment())
-    assert named[0] == "module compiler/gcc-12"
-    assert set(named[1:]) >= {"CPATH", "LD_LIBRARY_PATH", "OMPI_MCA_btl"}
-    assert not {"UCX_TLS", "PATH", "SLURM_CPU_BIND", "LANG", "module StdEnv"} & set(named)
-    assert not_taken(login_environment(), ["compiler/gcc-12"]) == named[1:]
-
-
-def test_site_init_names_an_mpi_of_the_callers_own_path(profile, tmp_path, monkeypatch):
-    profile("")
-    (tmp_path / "mpicc").write_text("")
-    (tmp_path / "mpicc").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert str(tmp_path / "mpicc") in not_taken(login_environment())
 
 
 def test_the_interpreters_libraries_are_passed_on_only_where_it_needs_them(tmp_path, monkeypatch):

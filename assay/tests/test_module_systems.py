@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.onboarding.modules import modules_system
-from assay.onboarding.mpi_search import MpiSearch, chosen
+from assay.onboarding.mpi import find_mpis, modules_system
 from assay.sites import login
 from setup.tests.needs import needs
 
@@ -45,8 +44,10 @@ def write(file, text):
     file.write_text(text)
 
 
-def ways_of(search):
-    return {name: one.modules for name, one in chosen(search.found).items()}
+def ways_of(system):
+    """Modules of each environment, and the reasons of modules that bring none."""
+    mpis, failed = find_mpis(system, print)
+    return {name: mpi.modules for name, mpi in mpis.items()}, failed
 
 
 def lua(modules, opt, **texts):
@@ -65,13 +66,12 @@ def test_lmod_with_a_hierarchy_of_compilers(site):
         write(modules / f"{compiler}.lua", f'prepend_path("MODULEPATH", "{below}")\n')
         lua(below, opt, **{f"{family}_4_0": 'family("mpi")' for family in families})
     assert modules_system() == "lmod"
-    search = MpiSearch("lmod", print)
-    assert ways_of(search) == {
-        "mpich-gcc": ("gcc/12", "mpich/4.0"),
-        "mpich-intel": ("intel/2023", "mpich/4.0"),
+    ways, failed = ways_of("lmod")
+    assert ways == {
+        "mpich": ("gcc/12", "mpich/4.0"),
         "openmpi": ("gcc/12", "openmpi/4.0"),
     }
-    assert chosen(search.found)["openmpi"].launchers == ("mpirun", "mpiexec")
+    assert failed == {}
 
 
 @pytest.mark.full
@@ -84,17 +84,15 @@ def test_mpis_behind_prerequisites_several_levels_deep(site):
         compiler_intel="conflict('stage')",
         mpich_4_0="prereq('compiler/gcc', 'stage/1')",
         openmpi_4_1="prereq_any('compiler/gcc', 'compiler/intel')",
-        openmpi_4_0="prereq('no-such/1')",
+        mpich_5_0="prereq('no-such/1')",
     )
-    search = MpiSearch("lmod", print)
-    assert ways_of(search) == {
+    ways, failed = ways_of("lmod")
+    assert ways == {
         "mpich": ("stage/1", "compiler/gcc", "mpich/4.0"),
-        "openmpi-gcc": ("stage/1", "compiler/gcc", "openmpi/4.1"),
-        "openmpi-intel": ("compiler/intel", "openmpi/4.1"),
+        "openmpi": ("stage/1", "compiler/gcc", "openmpi/4.1"),
     }
-    (line,) = search.not_loaded()
-    assert line.startswith("openmpi/4.0: Cannot load module")
-    assert "no-such/1" in line
+    assert "Cannot load module" in failed["mpich/5.0"]
+    assert "no-such/1" in failed["mpich/5.0"]
 
 
 @needs_lmod
@@ -102,20 +100,20 @@ def test_what_the_person_has_loaded_is_a_way(site, monkeypatch):
     text = "if not isloaded('site-tools') then LmodError('ask the help desk') end"
     lua(*site, mpich_4_0=text, gcc_12="")
     write(site[0] / "site-tools.lua", "")
-    assert ways_of(MpiSearch("lmod", print)) == {}
+    ways, failed = ways_of("lmod")
+    assert ways == {}
+    assert "ask the help desk" in failed["mpich/4.0"]
     monkeypatch.setenv("LOADEDMODULES", "site-tools:mpich/4.0")
-    assert ways_of(MpiSearch("lmod", print)) == {"mpich": ("site-tools", "mpich/4.0")}
+    assert ways_of("lmod")[0] == {"mpich": ("site-tools", "mpich/4.0")}
 
 
 @needs_lmod
-def test_conflicts_are_respected_and_every_reason_is_listed(site):
-    both = "conflict('gcc')\nprereq('gcc/12')"
-    lua(*site, gcc_12="", mpich_4_0=both, openmpi_4_1="prereq('x/1')")
-    search = MpiSearch("lmod", print)
-    assert search.found == []
-    told = search.told().splitlines()
-    assert any(line.startswith("  gcc/12 mpich/4.0: ") and "are loaded" in line for line in told)
-    assert any(line.startswith("  openmpi/4.1: ") and "x/1" in line for line in told)
+def test_a_module_that_excludes_what_it_needs_is_left_with_the_reason(site):
+    lua(*site, gcc_12="", mpich_4_0="conflict('gcc')\nprereq('gcc/12')")
+    ways, failed = ways_of("lmod")
+    assert ways == {}
+    assert failed["mpich/4.0"].startswith("gcc/12 mpich/4.0: ")
+    assert "are loaded" in failed["mpich/4.0"]
 
 
 @pytest.mark.skipif(LMOD or not TMOD, reason="needs environment-modules, with which lmod conflicts")
@@ -126,4 +124,4 @@ def test_environment_modules(site):
     write(modules / "mpich" / "broken", "#%Module1.0\nerror nothing\n")
     assert modules_system() == "tmod4"
     found = {"mpich": ("mpich/4.0",), "openmpi": ("openmpi/4.0",)}
-    assert ways_of(MpiSearch("tmod4", print)) == found
+    assert ways_of("tmod4")[0] == found

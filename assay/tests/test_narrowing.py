@@ -17,7 +17,7 @@ from assay.run.status import run_status
 from assay.schema import campaign_from_text, campaign_names, load_campaign
 from assay.screens.screen import Screen
 from assay.screens.status import show_status
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
 from records.errors import AssayError
 from records.run.plan import Plan

@@ -14,9 +14,9 @@ from assay.run.partition import (
     refuse_unfit_cases,
 )
 from assay.schema import campaign_from_text
-from assay.sites.facts import SiteFacts
+from assay.sites.loading import SlurmSite
+from assay.sites.site import SiteFacts
 from assay.sites.site_file import chosen, read_site_file
-from assay.sites.slurm import SlurmSite
 from records.errors import AssayError
 
 SITE = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}, "b": {"mpi"}})

@@ -17,7 +17,7 @@ import pytest
 from assay.plan import Narrowing, block_order, launch_limit_s, make_plan, render_plan, runs_alone
 from assay.plan.cases import refuse_foreign_parameters
 from assay.schema import campaign_from_text, load_campaign
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
 from records.errors import AssayError, ExitStatus
 from records.run.plan import Plan, PlannedCase, case_id, case_ids

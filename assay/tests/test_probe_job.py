@@ -11,8 +11,8 @@ import pytest
 from assay.commands import output_of, run_command
 from assay.probe.job import END_MARK, JobFolder, Step
 from assay.sites import login
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import chosen, read_site_file
-from assay.sites.slurm import SlurmSite
 from checks.common.slurm.allocation import Allocation
 from records.errors import InfrastructureError
 

@@ -9,8 +9,8 @@ import pytest
 from assay.run.driver import Driver
 from assay.run.launches import Attempts, Launch
 from assay.run.recording import RecordMaker
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
 from assay.tests.test_accept_every_campaign import stored_run
 from checks.common.session.outcome import Outcome
 from records.run.run_directory import RunDirectory

@@ -7,8 +7,8 @@ import pytest
 
 from assay.plan import make_plan
 from assay.schema import campaign_from_text
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
 from assay.tests.campaign_texts import SITE
 from assay.tests.test_site_file import SIZE
 from records.errors import AssayError

@@ -72,9 +72,12 @@ name: theirs
 modules_system: lmod
 module_init: $LMOD_HERE/init/bash
 work_dir: ${SCRATCH}/assay
-access: [--account=phys, --constraint=fat]
 partitions:
-  batch: {access: [-q normal], nodes: 4, cores_per_node: 2, longest_job_s: 7200}
+  batch:
+    access: [--account=phys, --constraint=fat, -q normal]
+    nodes: 4
+    cores_per_node: 2
+    longest_job_s: 7200
 environments:
   mpich: {description: it, compiler: mpicc, launcher: assay-srun, library: ^MPICH}
 """

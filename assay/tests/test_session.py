@@ -12,8 +12,8 @@ from assay.run import session as sessions
 from assay.run.launches import Launch
 from assay.run.session import Session
 from assay.run.work_folder import WorkFolder
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
 from assay.tests.test_work_folder import made_run
 from checks.common.slurm.allocation import ALLOCATION, Allocation
 from records.errors import InfrastructureError

@@ -7,7 +7,7 @@ from assay.plan import make_plan
 from assay.run.launches import launches_to_come
 from assay.run.status import run_status
 from assay.schema import campaign_from_text
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from assay.sites.site_file import read_description
 from records.run.run_directory import open_run
 

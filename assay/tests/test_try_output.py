@@ -13,7 +13,7 @@ import yaml
 from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.screens.try_output import try_command
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from checks.common.command import CommandDefinition
 from checks.common.registry import CHECKS
 from records.errors import AssayError

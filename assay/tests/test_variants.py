@@ -10,8 +10,8 @@ from assay.plan import make_plan
 from assay.run.provenance import environment_as_run
 from assay.schema import campaign_from_text
 from assay.schema.model import Variant
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
 from assay.tests.campaign_texts import spoiled
 from assay.tests.test_site_file import SIZE
 from records.errors import AssayError

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from assay.run.work_folder import WorkFolder
+from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.sites.slurm import SlurmSite
 from records.errors import InfrastructureError
 from records.input_files import RefusedFileError
 from records.run.run_directory import RunDirectory

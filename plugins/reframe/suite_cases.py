@@ -37,10 +37,13 @@ _JOB = ("cpus_per_task", "resources", "alone", "once")
 def surroundings_of(site: Site) -> Surroundings:
     """Names and variables that the files of a suite find on a site; they have no network."""
     described = site.description
-    partition = {
-        **described.reframe.model_dump(),
+    partition: dict[str, Any] = {
+        **described.reframe,
         "name": described.partition,
-        "processor": {**described.reframe.processor, "num_cpus": described.cores_per_node},
+        "processor": {
+            **described.reframe.get("processor", {}),
+            "num_cpus": described.cores_per_node,
+        },
         "resources": [{"name": k, "options": v} for k, v in described.resources.items()],
     }
     return Surroundings(

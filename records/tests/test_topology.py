@@ -124,8 +124,8 @@ def test_a_section_says_one_thing(section):
 def test_a_site_may_name_its_topology_conf(tmp_path, monkeypatch):
     monkeypatch.setattr(site_file, "SITES", tmp_path)
     (tmp_path / "here").mkdir()
-    text = "schema: 2\nname: here\npartitions: {all: {}}\nnodes: 6\ncores_per_node: 1\n"
-    text += "memory_bytes_per_node: 1000000000\ntopology: {slurm: topology.conf}\n"
+    text = "schema: 2\nname: here\npartitions: {all: {nodes: 6, cores_per_node: 1,\n"
+    text += "  memory_bytes_per_node: 1000000000, topology: {slurm: topology.conf}}}\n"
     text += "environments: {a: {description: A, compiler: cc, launcher: assay-srun, library: A}}\n"
     (tmp_path / "here/site.yaml").write_text(text)
     with pytest.raises(AssayError, match=r"site.yaml: topology.slurm: .*y.conf: No such file"):

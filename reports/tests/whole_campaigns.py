@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.plan import make_plan
 from assay.schema import load_campaign
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from checks.common.registry import CHECKS
 from checks.common.tests.good_outputs import samples
 from records.metric import Metric, MetricDefinition

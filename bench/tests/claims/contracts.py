@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from assay.plan import Narrowing, make_plan
 from assay.schema import load_campaign
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from bench.rows import Row, efforts, share
 from bench.tests.claims.acceptance import criteria_of, criterion
 from plugins.contract.machines import MARGIN, SimulatedMachines

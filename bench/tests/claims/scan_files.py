@@ -22,7 +22,7 @@ from ClusterShell.NodeSet import NodeSet
 
 from assay.plan import make_plan
 from assay.schema import Campaign
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from bench.rows import Row, efforts, share
 from bench.tests.claims.pair_scans import CRITERIA
 from bench.tests.judging import Finding, Judgement, gather, judge_acceptance

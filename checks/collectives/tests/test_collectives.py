@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from checks.collectives import OPERATIONS, CollectivesParameters
 from checks.common import json_lines
 from checks.common.registry import CHECKS

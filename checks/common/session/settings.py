@@ -86,7 +86,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
     further, network, sockets = site["reframe"], site["network"], site["sockets_per_node"]
     brought = BROUGHT_FILE in os.environ
     own = _of_this_machine(site["cores_per_node"]) if brought and site["virtual_cluster"] else {}
-    processor = {**own, **further["processor"], "num_cpus": site["cores_per_node"]}
+    processor = {**own, **further.get("processor", {}), "num_cpus": site["cores_per_node"]}
     if sockets:
         per_socket = site["cores_per_node"] // sockets
         processor |= {"num_sockets": sockets, "num_cpus_per_socket": per_socket}
@@ -104,7 +104,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
         "processor": processor,
         "resources": [{"name": k, "options": v} for k, v in site["resources"].items()],
         "extras": {
-            **further["extras"],
+            **further.get("extras", {}),
             **{key: site[key] for key in _OF_SITE},
             "wire_is_counted": network["counted"],
             "nominal": nominal(

@@ -20,8 +20,7 @@ module() {
     esac
 }
 """
-ENVIRONMENT: dict[str, Any] = {"modules": ["good/1"], "modules_folder": None}
-ENVIRONMENT |= {"prepare": [], "variables": {}}
+ENVIRONMENT: dict[str, Any] = {"modules": ["good/1"], "prepare": [], "variables": {}}
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def site(init=None, system="lmod"):
 
 
 def test_modules_are_loaded_where_the_shell_knows_none(init):
-    asked = {"modules": ["good/1", "good/1"], "modules_folder": "/modules"}
+    asked = {"modules": ["good/1", "good/1"], "prepare": ["module use /modules"]}
     answer = run(site(init), asked, 'echo "$LOADED$USED"')
     assert (answer.stdout, answer.returncode) == ("good/1 good/1 /modules\n", 0)
 
@@ -57,13 +56,6 @@ def test_the_file_that_defines_module_is_found(init, variable):
 def test_a_shell_that_has_module_keeps_it(init):
     lines = ["module() { LOADED=mine; }", *preparation(site(init), ENVIRONMENT), "echo $LOADED"]
     assert ran(["bash", "-c", "\n".join(lines)], check=False).stdout == "mine\n"
-
-
-@pytest.mark.parametrize("there", ["", "other:StdEnv", "good/1", "x:good/1:y", "good/12"])
-def test_a_module_of_login_shells_is_loaded_where_the_job_lacks_it(init, there):
-    asked = {**site(init), "login_modules": ["good/1"]}
-    answer = run(asked, {"modules": []}, 'echo "$LOADED"', LOADEDMODULES=there)
-    assert answer.stdout == ("\n" if "good/1" in there.split(":") else "good/1 \n")
 
 
 def test_a_module_that_is_missing_ends_the_job_with_its_name(init):

@@ -9,7 +9,7 @@ import pytest
 from assay.plan import make_plan
 from assay.run.launches import launches_to_come
 from assay.schema import campaign_from_text
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from checks.common.registry import CHECKS
 from checks.common.session.launching import SessionLauncher
 from checks.common.tests.dry_runs import dry_run, make_site, write_launches

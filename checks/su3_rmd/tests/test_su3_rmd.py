@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from assay.sites.facts import SiteFacts
+from assay.sites.site import SiteFacts
 from checks.common import json_lines
 from checks.common.registry import CHECKS
 from checks.su3_rmd import Su3RmdParameters, divides, fitting_counts

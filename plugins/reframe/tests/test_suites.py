@@ -24,10 +24,8 @@ SITE = """\
 schema: 2
 name: here
 modules_system: nomod
-nodes: 3
-cores_per_node: 2
-memory_bytes_per_node: 1000000000
-partitions: {all: {access: []}}
+partitions:
+  all: {nodes: 3, cores_per_node: 2, memory_bytes_per_node: 1000000000, access: []}
 environments:
   openmpi: {description: one, compiler: mpicc, launcher: assay-openmpi, library: Open MPI}
   mpich: {description: two, compiler: mpicc, launcher: assay-hydra, library: MPICH}

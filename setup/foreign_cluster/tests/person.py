@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person at a terminal: reads what a command shows there, and types."""
+"""A person at a terminal: reads what a command shows there, and interrupts it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class Person:
 
     def __init__(self, argv: Sequence[str], patience_s: float) -> None:
         self.shown = ""
-        self.answers = 0
         self._patience_s = patience_s
         self._pid, self._terminal = pty.fork()
         if self._pid == 0:
@@ -40,24 +39,12 @@ class Person:
         self.shown = self.shown[found.end() :]
         return found[0]
 
-    def types(self, text: str) -> None:
-        """Type an answer and the return key."""
-        self.answers += 1
-        self.presses(f"{text}\n")
-
-    def presses(self, keys: str) -> None:
-        """Press keys."""
-        os.write(self._terminal, keys.encode())
-
     def interrupts(self, pattern: str) -> None:
-        """Press Ctrl-C, again after a second, until this is shown.
-
-        Python does not see one that comes between a prompt and the reading of its answer.
-        """
+        """Press Ctrl-C, again after a second, until this is shown."""
         deadline = time.monotonic() + self._patience_s
         while re.search(pattern, self.shown) is None:
             assert time.monotonic() < deadline, f"not shown: {pattern}\n{self.shown}"
-            self.presses("\x03")
+            os.write(self._terminal, b"\x03")
             until = time.monotonic() + 1
             while time.monotonic() < until and re.search(pattern, self.shown) is None:
                 assert self._read(), f"ended before: {pattern}\n{self.shown}"

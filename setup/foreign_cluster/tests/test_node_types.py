@@ -74,7 +74,7 @@ def layout(walk: Walk, request: pytest.FixtureRequest) -> Iterator[str]:
 def test_each_kind_of_nodes_from_clone_to_report(walk, layout):
     kinds = LAYOUTS[layout]
     begun = time.monotonic()
-    options = f"--yes --overwrite --json {'--environments mpich' if layout == 'two' else ''}"
+    options = f"--overwrite --json {'--environments mpich' if layout == 'two' else ''}"
     done = walk.user(USER, f"{ASSAY} site init {layout} {options}")
     assert done.returncode == 0, done.stderr
     jsonschema.validate(json.loads(done.stdout), json.loads(FORM.read_text()))
@@ -89,7 +89,7 @@ def test_each_kind_of_nodes_from_clone_to_report(walk, layout):
         assert {node[0] for node in nodes} == {first_letter}
     assert "index.html" in walk.user(USER, f"{ASSAY} report").stdout
     took = time.monotonic() - begun
-    print(f"{layout}: init, two runs and a report took {took:.0f} s, answers typed: 0")
+    print(f"{layout}: init, two runs and a report took {took:.0f} s")
     print(f"since the cluster was there: {time.monotonic() - walk.begun:.0f} s")
 
 
@@ -159,30 +159,11 @@ def test_what_cannot_be_granted_is_refused_before_the_run(one, resources, said, 
     assert not list((one.home(USER) / "results").glob("asked/*"))
 
 
-def test_a_person_is_asked_with_guesses_and_again_after_a_wrong_answer(one):
-    one.user(USER, "rm -rf site-config/asked")
-    with Person(one.argv(USER, [ASSAY, "site", "init"]), PATIENCE_S) as person:
-        person.sees(rf"Name of the site \[{NAME}\]: ")
-        person.types("My Site")
-        person.sees("found 'My Site'.*allowed are small letters, digits and hyphens")
-        person.sees(rf"Name of the site \[{NAME}\]: ")
-        person.types("asked")
-        person.sees(r"Partitions, by kind of nodes .*\[.*work-fat.*\]: ")
-        person.types("work-fat, gpu")
-        person.sees("found gpu; allowed are .*work-thin")
-        person.types("work-fat")
-        person.sees(r"Environments \(of mpich openmpi\) \[mpich openmpi\]: ")
-        person.types("mpich")
-        person.sees(r"Work folder.*\[\$HOME/assay-work\]: ")
-        person.types("")
-        person.sees(r"work-fat: rate of a node's link in Gbit/s.*\[unknown\]: ")
-        person.types("fast")
-        person.sees("found fast; allowed .*")
-        person.types("1")
-        person.sees("written: ")
-        assert person.ends() == 0
-    site = site_of(one, "asked")
-    print(f"answers typed: {person.answers}")
-    assert set(site["partitions"]) == {"work-fat"}
-    assert set(site["environments"]) == {"mpich"}
-    assert site["partitions"]["work-fat"]["network"]["bits_per_second"] == 1e9
+def test_ctrl_c_leaves_nothing_half_written(one):
+    with Person(one.argv(USER, [ASSAY, "site", "init", "dropped"]), PATIENCE_S) as person:
+        person.sees("probe jobs of")
+        person.interrupts("nothing is written")
+        assert person.ends() == 4
+    assert not (one.home(USER) / "site-config" / "dropped").exists()
+    assert not list((site_setup.users(NAME)[USER] / "assay-work").glob("assay-probe-*"))
+    assert one.admin("squeue", "--noheader").strip() == ""
