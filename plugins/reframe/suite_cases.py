@@ -38,7 +38,7 @@ def surroundings_of(site: Site) -> Surroundings:
     """Names and variables that the files of a suite find on a site; they have no network."""
     described = site.description
     partition: dict[str, Any] = {
-        **described.reframe,
+        **{str(key): value for key, value in described.reframe.items()},
         "name": described.partition,
         "processor": {
             **described.reframe.get("processor", {}),
