@@ -233,9 +233,6 @@ class Judgement(Form, kw_only=True):
     criteria: Annotated[tuple[JudgedCriterion, ...], key("The criteria.")] = field(name="results")
     left_out: Annotated[tuple[LeftOut, ...], key("Criteria that were not judged.")] = ()
     absolute: Annotated[bool, key("True if an absolute limit is met.")] = True
-    proposals: Annotated[
-        tuple[str, ...], key("Absolute criteria that the site's nominal rates allow.")
-    ] = ()
     waivers: Annotated[tuple[JudgedWaiver, ...], key("Waivers with what became of them.")] = ()
     rerun_wanted: Annotated[tuple[str, ...], key("Cases that should be run again.")] = ()
     rerun_pairs: Annotated[

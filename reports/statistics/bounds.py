@@ -127,6 +127,18 @@ def decide(
     return "INCONCLUSIVE", f"at n = {bounds.n} the limit lies inside the bounds"
 
 
+def decided(bounds: Matrix, limits: Limits) -> tuple[Flags, Flags]:
+    """`decide` of many bounds, the lower ones and the upper ones, NaN where there are none: those
+    that pass, those that fail."""
+    (low, high), (least, most) = bounds, limits
+    passes, fails = np.isfinite(low), np.zeros(len(low), dtype=bool)
+    if least is not None:
+        passes, fails = passes & (low >= least), fails | (high < least)
+    if most is not None:
+        passes, fails = passes & (high <= most), fails | (low > most)
+    return passes, fails
+
+
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
     """The worst of them; PASS when there is none."""
     return max(verdicts, key=ORDER.index, default="PASS")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats  # type: ignore[import-untyped]
 
 from reports.statistics.descriptive import MAD, Matrix
 
@@ -105,6 +104,8 @@ def fit_tail(deviations: Matrix) -> Callable[[float], float] | None:
     known = deviations[np.isfinite(deviations)]
     if known.size < _LEAST_DEVIATIONS:
         return None
+    from scipy import stats  # type: ignore[import-untyped]  # slow: SciPy
+
     start = float(np.quantile(known, 1 - max(_SHARE, _LEAST_EXCEEDING / known.size)))
     beyond = np.sort(known[known > start]) - start
     if beyond.size < _LEAST_EXCEEDING / 2:

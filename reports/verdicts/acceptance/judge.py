@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from statistics import median_low
 from typing import Any, Literal
@@ -12,16 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from msgspec.structs import asdict, replace
 
-from records.criteria import (
-    Criteria,
-    EfficiencyCriterion,
-    SuccessCriterion,
-    Waiver,
-)
+from records.criteria import Criteria, EfficiencyCriterion, Waiver
 from records.flags import DISTURBED, UNPROVEN
-from records.run.plan import PlannedCase
 from records.text.natural import natural
-from reports.headline import limit_text
 from reports.judgement import (
     Accusation,
     Finding,
@@ -29,41 +21,33 @@ from reports.judgement import (
     JudgedCriterion,
     JudgedWaiver,
     Judgement,
-    LaunchKey,
     LeftOut,
     State,
     Subject,
     listed_nodes,
     verdict_of,
 )
-from reports.notation.units import count_text
-from reports.notation.values import about
-from reports.statistics.bounds import (
-    HEAVY_TAILED,
-    Bounds,
-    Verdict,
-    decide,
-    share_bounds,
-    worst,
-)
+from reports.statistics.bounds import HEAVY_TAILED, decide, worst
 from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
-from reports.verdicts.acceptance.criteria_judges import (
-    NOT_COUNTED,
-    Context,
-    judge_efficiency,
-    judge_limit,
-    judge_mix,
-    judge_ratio,
-    judged,
-)
-from reports.verdicts.acceptance.links import judge_links
-from reports.verdicts.acceptance.peers import judge_nodes
+from reports.verdicts.acceptance import limits
+from reports.verdicts.acceptance.context import Context
+from reports.verdicts.acceptance.peers import judge_links, judge_nodes
 from reports.verdicts.acceptance.reruns import cases_to_rerun
 from reports.verdicts.acceptance.spreads import judge_spread
 from reports.verdicts.acceptance.values import CriterionEvidence
 
-_ANSWERS, _COVERAGE = "answers", "nodes-measured"
+_COVERAGE = "nodes-measured"
 _ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
+_JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
+    "limit": limits.judge_limit,
+    "ratio": limits.judge_ratio,
+    "spread": judge_spread,
+    "efficiency": limits.judge_efficiency,
+    "nodes": judge_nodes,
+    "links": judge_links,
+    "success": limits.judge_success,
+    "mix": limits.judge_mix,
+}
 
 
 def judge(
@@ -80,7 +64,7 @@ def judge(
     criteria = criteria.with_mixes_of(evidence.mix_blocks)
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
-    results, left_out = [_with_waivers(_answers(context), valid)], []
+    results, left_out = [_with_waivers(limits.judge_answers(context), valid)], []
     if evidence.unmeasured:
         results.append(_coverage(evidence.unmeasured, valid))
     for criterion in criteria.criteria:
@@ -92,19 +76,18 @@ def judge(
             results.append(_with_waivers(result, valid))
     absolute = any(result.binds for result in results)
     verdict = worst([result.effective for result in results])
-    found = _findings(results)
+    findings = _findings(results)
     rerun = cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {}
     return Judgement(
         verdict=verdict if absolute else worst([verdict, "INCONCLUSIVE"]),
-        titles=tuple(finding.title for finding in found if finding.named),
+        titles=tuple(finding.title for finding in findings if finding.named),
         criteria=tuple(results),
-        findings=tuple(found),
+        findings=tuple(findings),
         waivers=tuple(_waiver_states(criteria.waivers, valid, results)),
         rerun_wanted=tuple(rerun),
         rerun_pairs={case: pairs for case, pairs in rerun.items() if pairs},
         left_out=tuple(left_out),
         absolute=absolute,
-        proposals=() if absolute else tuple(_proposals(evidence)),
     )
 
 
@@ -119,49 +102,34 @@ def _widened(result: JudgedCriterion) -> JudgedCriterion:
     rows = [np.log(shares[:n]) for shares in known if len(shares) >= n and min(shares) > 0]
     if not rows:
         return result
-    found = serial_dependence(rows)
-    wider = float(widening(found.correlation, found.n))
+    dependence = serial_dependence(rows)
+    wider = float(widening(dependence.correlation, dependence.n))
     if wider == 1:
         return result
-    note = (
+    alike = (
         f"bounds are {wider:.1f} times as wide: neighbouring launches are alike (lag-1 correlation"
-        f" {found.correlation:.2f}); space them out, or repeat more often"
+        f" {dependence.correlation:.2f})"
     )
-    items = tuple(_reopened(item, wider, note, found.found) for item in result.items)
-    more = f"; {note.partition(';')[0]}" if found.found else ""
-    verdict, statement = verdict_of(items), result.statement + more
+    note = f"{alike}; space them out, or repeat more often"
+    items = tuple(_reopened(item, wider, note, dependence.found) for item in result.items)
+    verdict, statement = verdict_of(items), result.statement
+    if dependence.found:
+        statement = f"{statement}; {alike}"
     return replace(result, items=items, verdict=verdict, effective=verdict, statement=statement)
 
 
 def _reopened(item: Item, wider: float, note: str, dependent: bool) -> Item:
     """The item with wider bounds; open where they do not bear its verdict out."""
-    limits = item.at_least, item.at_most
     if item.low is None or item.high is None or item.method == "pooled":  # has them already
         return item
     low, high = (item.centre + wider * (end - item.centre) for end in (item.low, item.high))
     after = replace(item, low=low, high=high)
-    verdicts = [decide(bounds, *limits, item.n)[0] for bounds in (item, after)]
+    ends = item.at_least, item.at_most
+    before, now = (decide(bounds, *ends, item.n)[0] for bounds in (item, after))
     judged_by_them = item.verdict == "PASS" or (item.verdict == "FAIL" and item.about == "value")
-    is_open = verdicts[1] != item.verdict and (dependent or verdicts[0] == item.verdict)
-    return (
-        replace(after, verdict="INCONCLUSIVE", note=note) if judged_by_them and is_open else after
-    )
-
-
-def _proposals(evidence: CriterionEvidence) -> Iterable[str]:
-    """Absolute criteria that the site's nominal rates allow, for metrics that the run has."""
-    seen: set[str] = set()
-    for values in (*evidence.values, *(scan.row(0) for scan in evidence.scans)):
-        metric = evidence.register.metrics[values.metric]
-        if values.metric in seen or metric.unit not in ("bytes/s", "flop/s") or not values.place:
-            continue
-        rate, _ = evidence.nominal_rate(values)
-        if rate is not None:
-            seen.add(values.metric)
-            yield (
-                f"{{kind: efficiency, peak: nominal, check: {values.case.check}, metric:"
-                f" {values.metric}}}, of {about(rate, metric.unit)}"
-            )
+    if judged_by_them and now != item.verdict and (dependent or before == item.verdict):
+        return replace(after, verdict="INCONCLUSIVE", note=note)
+    return after
 
 
 def _coverage(unmeasured: Sequence[str], valid: Sequence[Waiver]) -> JudgedCriterion:
@@ -191,103 +159,6 @@ def _coverage(unmeasured: Sequence[str], valid: Sequence[Waiver]) -> JudgedCrite
     still = [item.subject for item in result.items if not item.waived]
     note = f"not measured: {listed_nodes(still or unmeasured)}"
     return replace(result, note=note if still else f"{note}, waived")
-
-
-def _answers(context: Context) -> JudgedCriterion:
-    """Every launch gave the right answer: one item for each check and environment of the run.
-
-    Counts have no interval. FAIL: a wrong answer, or more launches without an answer than the
-    criteria allow. INCONCLUSIVE: launches lost to the machine, not run yet, or unproven.
-    """
-    evidence = context.evidence
-    cases: dict[tuple[str, str], list[PlannedCase]] = {}
-    for case in evidence.planned:
-        cases.setdefault((case.check, case.environment), []).append(case)
-    place_of = {case.id: place for place, group in cases.items() for case in group}
-    found: dict[tuple[str, str], dict[str, list[LaunchKey]]] = {}
-    for key, launch in evidence.launches.items():
-        place = place_of.get(key[0])
-        if place is not None and launch.status != "skipped":
-            found.setdefault(place, {}).setdefault(launch.status, []).append(key)
-    items = [_answers_item(cases[at], found[at], context) for at in cases if at in found]
-    allowed = context.criteria.failed_launches_at_most
-    return JudgedCriterion(
-        id=_ANSWERS,
-        kind="answers",
-        title="Every launch ran to its end with the right answer",
-        statement="no wrong answer, "
-        + (
-            f"at most {count_text(allowed, 'launch')} of a check without an answer"
-            if allowed
-            else "and no launch without an answer"
-        ),
-        items=tuple(items),
-        verdict=verdict_of(items),
-        effective=verdict_of(items),
-        note="" if items else "no launch has been recorded",
-    )
-
-
-def _answers_item(
-    cases: Sequence[PlannedCase], found: Mapping[str, Sequence[LaunchKey]], context: Context
-) -> Item:
-    """The launches of one check in one environment, `found` by their status."""
-    missing = sum(
-        (case.id, block) not in context.evidence.launches
-        for case in cases
-        if case.skipped is None and not case.params.get("reply_before_wait")
-        for block in range(1, context.evidence.fresh)
-    )
-    counts = Counter({status: len(keys) for status, keys in found.items()})
-    doubtful = [key for key in found.get("ok", ()) if context.lacks_proof(key)]
-    is_open = counts["lost"] or missing or doubtful
-    verdict: Verdict = "INCONCLUSIVE" if is_open else "PASS"
-    if counts["failed"] > context.criteria.failed_launches_at_most or counts["wrong"]:
-        verdict = "FAIL"
-    notes = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
-    notes += [f"{missing} not run"] if missing else []
-    notes += [f"{len(doubtful)} {NOT_COUNTED}"] if doubtful else []
-    bad = [key for status, keys in found.items() if status != "ok" for key in keys] + doubtful
-    total = counts.total()
-    return context.item(
-        cases[0],
-        _ANSWERS,
-        cases[0].check,
-        Bounds(total, counts["ok"] / total, None, None, 1.0, "count"),
-        verdict=verdict,
-        note=", ".join(notes) or f"all {total} ok",
-        launches=tuple(bad or found["ok"]),
-    )
-
-
-def _success(criterion: SuccessCriterion, context: Context) -> JudgedCriterion:
-    """The share of launches with the right answer, of each environment that ran the check."""
-    evidence, found = context.evidence, dict[str, list[LaunchKey]]()
-    cases = {case.id: case for case in evidence.planned if case.check == criterion.check}
-    for key, launch in evidence.launches.items():
-        case = cases.get(key[0])
-        wanted = case and criterion.environment in (None, case.environment)
-        if case and wanted and launch.status != "skipped":
-            found.setdefault(case.environment, []).append(key)
-    items = []
-    for keys in found.values():
-        bad = [key for key in keys if evidence.launches[key].status != "ok"]
-        items.append(
-            context.item(
-                cases[keys[0][0]],
-                criterion.metric,
-                criterion.check,
-                share_bounds(len(keys) - len(bad), len(keys), context.criteria.confidence),
-                (criterion.at_least, None),
-                all_count=True,
-                decidable=False,  # by as many launches as were planned
-                launches=tuple(bad or keys),
-            )
-        )
-    limit = limit_text(criterion.at_least, None, "1")
-    statement = f"share of launches of {criterion.check} with the right answer {limit}"
-    note = "" if items else context.lacking(criterion)
-    return judged(criterion, statement, items, note, absolute=True)
 
 
 def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
@@ -375,15 +246,3 @@ def _waiver_states(
         used: Literal["applied", "not needed"] = "applied" if any(covered) else "not needed"
         state = used if waiver in valid else "expired"
         yield JudgedWaiver(**waiver.model_dump(), state=state)
-
-
-_JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
-    "limit": judge_limit,
-    "ratio": judge_ratio,
-    "spread": judge_spread,
-    "efficiency": judge_efficiency,
-    "nodes": judge_nodes,
-    "links": judge_links,
-    "success": _success,
-    "mix": judge_mix,
-}

@@ -57,7 +57,7 @@ def _unknown(dossier: Dossier) -> Iterator[str]:
         notes = [item.note if (item := r.most_telling()) else r.note for r in undecided]
         yield from dict.fromkeys(f"why: {note}" for note in notes if note)
     if not judgement.absolute:
-        yield f"{NONE_ABSOLUTE}; {remedy(dossier)}"
+        yield f"{NONE_ABSOLUTE}; {remedy()}"
     suspected = sum(finding.state == "suspected" for finding in judgement.named)
     if suspected and verdict == "FAIL":
         stay = count_text(suspected, "suspect stays", "suspects stay")
@@ -77,13 +77,13 @@ def to_come(run: Run) -> int:
     return sum(run.asked[case.environment, case.check] for case in feasible) - run.done
 
 
-def remedy(dossier: Dossier) -> str:
+def remedy() -> str:
     """Criteria that would give a judgement an absolute limit."""
-    text = "add the contract's (kind: limit)"
-    if proposals := dossier.judgement.proposals:
-        return f"{text}, or shares of the site's nominal rates: {'; '.join(proposals)}"
     facts = ", ".join(NOMINAL_KEYS.values())
-    return f"{text}, or state nominal rates in site.yaml ({facts}) and use kind: efficiency"
+    return (
+        "add the contract's (kind: limit), or state nominal rates in site.yaml"
+        f" ({facts}) and use kind: efficiency"
+    )
 
 
 def left_out(dossier: Dossier) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _named(dossier: Dossier) -> Iterator[_Fact]:
         among = " of those that were measured" if dossier.evidence.unmeasured else ""
         yield f"no slow node and no slow link{among} is named", "named", "good"
     if not judgement.absolute:
-        yield f"{NONE_ABSOLUTE}. {sentence_case(remedy(dossier))}", "criteria", "open"
+        yield f"{NONE_ABSOLUTE}. {sentence_case(remedy())}", "criteria", "open"
     for text in unseen(dossier) if judgement.absolute else ():
         yield text, "criteria", "open"
 
