@@ -20,8 +20,7 @@ from checks.common.brought import checks_with
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.run.run_directory import RunDirectory, open_run
-from reports.verdicts.acceptance.dossier import FOLDER
-from reports.verdicts.acceptance.forms import VerifiedPart, VerifyForm
+from reports.verdicts.acceptance.dossier import FOLDER, VerifiedPart, VerifyForm
 
 #: Nothing differs, but a rewrite of the whole folder would not have been detected.
 _CONSISTENT = "consistent; not held against a seal on paper"

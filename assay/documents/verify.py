@@ -22,8 +22,7 @@ from records.errors import AssayError
 from records.input_files import decoded, kind_at, read_whole
 from records.run.checksums import SIGNATURE, digest, read_sums, signer
 from reports.render import html
-from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
-from reports.verdicts.acceptance.forms import as_of
+from reports.verdicts.acceptance.dossier import FOLDER, Dossier, as_of, make_dossier
 from reports.verdicts.acceptance.result import acceptance_result
 
 #: Digits of the seal on paper that are enough.

@@ -23,7 +23,7 @@ from records.run.checksums import SIGNATURE, digest, sign, sums_text
 from reports.render import html, terminal
 from reports.render.junit import junit
 from reports.render.pdf import find_browser
-from reports.verdicts.acceptance.forms import AcceptanceForm
+from reports.verdicts.acceptance.dossier import AcceptanceForm
 from reports.verdicts.acceptance.result import acceptance_result
 
 from . import acceptance_runs as runs
