@@ -15,7 +15,7 @@ import numpy as np
 from assay.plan import runs_alone
 from bench.rows import Row, efforts, share
 from reports.analysis.neighbours import ALPHA
-from reports.statistics.stratified import Shift, stratified_shift
+from reports.statistics.signed_rank import Shift, stratified_shift
 
 TOPIC = "Whether neighbours mattered"
 RUNS = efforts(100, 1000, 5000)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reports.analysis.run import Analysis
 from reports.load.launches import BESIDE, NOT_DRAWN, Launches
 from reports.notation.units import count_text
-from reports.statistics.stratified import LEAST_OF_EACH, Shift, comparable, stratified_shift
+from reports.statistics.signed_rank import LEAST_OF_EACH, Shift, comparable, stratified_shift
 
 #: Two-sided error below which neighbours are said to have mattered.
 ALPHA = 0.05

@@ -18,7 +18,7 @@ from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import Criteria
 from records.forms import Part, key
-from reports.statistics.descriptive import Matrix, one_sided_bound
+from reports.statistics.descriptive import Matrix
 from reports.statistics.spending import spent_share
 
 Flags = NDArray[np.bool_]
@@ -64,9 +64,9 @@ def median_bounds(values: Sequence[float], confidence: float, least_n: int = 2) 
     if rank is not None:
         j, level = rank
         return Bounds(n, centre, ordered[j - 1], ordered[n - j], level, "order")
-    low = one_sided_bound(ordered, "lower", confidence)
-    high = one_sided_bound(ordered, "upper", confidence)
-    return Bounds(n, centre, low, high, confidence, "t")
+    mean = float(np.mean(ordered))
+    reach = float(special.stdtrit(n - 1, confidence) * np.std(ordered, ddof=1) / np.sqrt(n))
+    return Bounds(n, centre, mean - reach, mean + reach, confidence, "t")
 
 
 @lru_cache(maxsize=512)

@@ -9,7 +9,7 @@ import pytest
 from reports.analysis.neighbours import Neighbours, neighbours_of
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.statistics.stratified import Shift, stratified_shift
+from reports.statistics.signed_rank import Shift, stratified_shift
 from reports.tests.synthetic import case, changed, write_run
 from reports.verdicts.choice.answer import answer_of
 from reports.verdicts.choice.sentences import facts

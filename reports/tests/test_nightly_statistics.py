@@ -8,7 +8,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from bench.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
-from reports.statistics import e_divisive, tails
+from reports.statistics import serial, tails
 from reports.statistics.tails import residuals
 from reports.verdicts.nightly.lasting import P_ENERGY, may_shift
 from reports.verdicts.nightly.limits import limits, references
@@ -31,7 +31,7 @@ def slow_statistic(row, k):
 @pytest.mark.parametrize("n", [12, 17, 30])
 def test_best_split_is_that_of_the_definition(n):
     for row in np.random.default_rng(n).normal(10, 1, (20, n)):
-        split, statistic = e_divisive.best_split(row, *SIDES)
+        split, statistic = serial.best_split(row, *SIDES)
         slow = {k: slow_statistic(row, k) for k in range(8, n - 3)}
         greatest = pytest.approx(max(slow.values()), abs=1e-5 * n)
         assert slow[split] == greatest
@@ -50,10 +50,9 @@ def test_rows_left_out_have_no_shift_at_any_split():
 def test_clear_step_is_a_change_and_noise_is_none():
     rows = np.random.default_rng(1).normal(100, 1, (2, 30))
     rows[0, 20:] += 8
-    assert e_divisive.best_split(rows[0], *SIDES)[0] == 20
+    assert serial.best_split(rows[0], *SIDES)[0] == 20
     found = [
-        e_divisive.is_change(row, e_divisive.best_split(row, *SIDES)[1], *SIDES, P_ENERGY)
-        for row in rows
+        serial.is_change(row, serial.best_split(row, *SIDES)[1], *SIDES, P_ENERGY) for row in rows
     ]
     assert found == [True, False]
 
