@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from records.criteria import Criteria, Criterion, Selection
 from records.flags import DISTURBED, UNPROVEN
@@ -28,10 +30,15 @@ from reports.statistics.bounds import (
     median_bounds,
 )
 from reports.statistics.descriptive import Matrix
+from reports.statistics.levels import MOST_MISSES
 from reports.verdicts.acceptance.values import CriterionEvidence, Values
 
 #: Of more rows than these the open and the bad ones get an item, and the lowest of the others.
 MOST_KEPT, LOWEST_KEPT = 3000, 50
+#: Re-runs that must show a suspect before it fails.
+CONFIRMATIONS = 2
+#: Fresh launches that clear a suspect, when they alone keep to the limit.
+CLEARING = 5
 #: Why launches without evidence decide nothing, and what to do.
 NOT_COUNTED = "unproven, which count only where the criteria say `unproven: accept`"
 BUSY = "disturbed by other programs, more than 25 % of their cores; run on idle nodes"
@@ -283,3 +290,27 @@ def judged(
         note=note,
         **more,
     )
+
+
+def settled(item: Item, again: Sequence[float], *, at_once: bool = False) -> Item:
+    """A suspect with what its shares in re-runs, `again`, say of it: they confirm it, clear it by
+    their median and by most of them, or leave it open.
+
+    `at_once`: so much of the machine is concerned that it fails before it is confirmed.
+    """
+    if not again:
+        note = "suspected: it fails when re-runs confirm it"
+        if at_once:
+            note = "suspected; it fails unless re-runs clear it"
+        verdict = item.verdict if at_once else "SUSPECT"
+        return replace(item, verdict=verdict, state="suspected", note=note)
+    least = -inf if item.at_least is None else item.at_least
+    most = inf if item.at_most is None else item.at_most
+    beyond, every = sum(not least <= share <= most for share in again), len(again)
+    if beyond >= CONFIRMATIONS and 2 * beyond > every:
+        note = f"confirmed by {beyond} of {count_text(every, 're-run')}"
+        return replace(item, verdict="FAIL", state="confirmed", note=note)
+    if every >= CLEARING and least <= median(again) <= most and beyond <= MOST_MISSES * every:
+        return replace(item, verdict="PASS", state="not confirmed", note="cleared by re-runs")
+    note = f"not confirmed: {beyond} of {count_text(every, 're-run')} beyond the limit"
+    return replace(item, verdict="INCONCLUSIVE", state="not confirmed", note=note)

@@ -13,6 +13,8 @@ from msgspec.structs import asdict, replace
 
 from records.criteria import Criteria, EfficiencyCriterion, Waiver
 from records.flags import DISTURBED, UNPROVEN
+from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
+from records.site.pair_places import Indices, positions_of
 from records.text.natural import natural
 from reports.judgement import (
     Accusation,
@@ -32,11 +34,17 @@ from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
 from reports.verdicts.acceptance import limits
 from reports.verdicts.acceptance.context import Context
 from reports.verdicts.acceptance.peers import judge_links, judge_nodes
-from reports.verdicts.acceptance.reruns import cases_to_rerun
 from reports.verdicts.acceptance.spreads import judge_spread
 from reports.verdicts.acceptance.values import CriterionEvidence
 
 _COVERAGE = "nodes-measured"
+#: Good pairs that are measured again with undecided ones, at least; else twice as many as those, or
+#: as many where no more fit.
+LEAST_GOOD = 20
+#: Where more of all pairs would be run, the whole case is.
+MOST_SHARE = 0.5
+#: For each case to run again the pairs that are enough, "n1:n2"; none: as planned.
+Wanted = dict[str, tuple[str, ...]]
 _ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
 _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
     "limit": limits.judge_limit,
@@ -246,3 +254,68 @@ def _waiver_states(
         used: Literal["applied", "not needed"] = "applied" if any(covered) else "not needed"
         state = used if waiver in valid else "expired"
         yield JudgedWaiver(**waiver.model_dump(), state=state)
+
+
+def cases_to_rerun(results: Sequence[JudgedCriterion], evidence: CriterionEvidence) -> Wanted:
+    """Cases to run once more: suspects, and until it fails what is undecided; of a mix all, for a
+    job by itself is another load."""
+    items: dict[str, list[Item]] = {}
+    for item in _undecided(results):
+        for case_id in dict.fromkeys(case_id for case_id, _ in item.launches):
+            items.setdefault(case_id, []).append(item)
+    if items and evidence.mix_blocks:
+        return {case.id: () for case in evidence.planned if case.skipped is None}
+    return {
+        case.id: _pairs(items[case.id], evidence, case.id) if case.check in CHECKS_OF_PAIRS else ()
+        for case in evidence.planned
+        if case.id in items
+    }
+
+
+def _undecided(results: Sequence[JudgedCriterion]) -> Iterator[Item]:
+    counted = [(r, item) for r in results for item in r.items if not item.waived]
+    failed = any(item.verdict == "FAIL" and item.state != "suspected" for _, item in counted)
+    for result, item in counted:
+        suspected = item.state == "suspected" or item.verdict == "SUSPECT"
+        undecided = item.verdict == "INCONCLUSIVE" and (item.state is not None or not failed)
+        if result.kind != "answers" and (suspected or undecided) and item.decidable:
+            yield item
+
+
+def _pairs(items: Sequence[Item], evidence: CriterionEvidence, case_id: str) -> tuple[str, ...]:
+    """The pairs that the items are about, and good ones; none: the whole case."""
+    names, node, peer = evidence.pairs_of(case_id)
+    number = {name: place for place, name in enumerate(names)}
+    links = {number.get(item.place[0], -1) for item in items if item.about == "link"}
+    wanted: list[list[int]] = []
+    for item in items:
+        if item.about == "link":
+            continue
+        if len(item.place) != 2 or item.about == "cut":
+            return ()
+        place = sorted(number.get(name, -1) for name in item.place)
+        if place[0] >= 0 and not (item.charged_to and links & {*place}):
+            wanted.append(place)
+    codes = positions_of(np.minimum(node, peer), np.maximum(node, peer), len(names))
+    known = np.array(wanted, dtype=np.int64).reshape(-1, 2)
+    asked = np.isin(codes, positions_of(known[:, 0], known[:, 1], len(names)))
+    good = ~asked
+    for link in links:
+        mine = np.flatnonzero((node == link) | (peer == link))
+        good[mine] = False
+        asked[mine] = True
+    rows = _with_good(np.flatnonzero(asked), np.flatnonzero(good), len(codes))
+    pairs = tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)
+    return pairs if argument_bytes(pairs) <= MOST_BYTES_OF_PAIRS else ()
+
+
+def _with_good(found: Indices, good: Indices, every: int) -> list[int]:
+    """The rows that are asked for, and good ones; none where the whole case is as well run."""
+    most = int(min(MOST_PAIRS, MOST_SHARE * every)) - len(found)
+    least, count = (min(len(good), max(LEAST_GOOD, n * len(found))) for n in (1, 2))
+    if least > most:
+        return []
+    count = min(count, most)
+    chosen = good[np.arange(count) * len(good) // max(count, 1)]
+    rows: list[int] = np.sort(np.concatenate([found, chosen])).tolist()
+    return rows

@@ -35,7 +35,7 @@ from reports.statistics.bounds import (
     row_bounds,
     share_bounds,
 )
-from reports.statistics.tails import row_medians
+from reports.statistics.levels import row_medians
 from reports.verdicts.acceptance.context import (
     NOT_COUNTED,
     Context,

@@ -12,7 +12,7 @@ import numpy as np
 from records.criteria import Criterion
 from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_places import Indices, positions_of
-from records.site.pair_scans import NODE, PEER, chance_node_missed
+from records.site.pair_scans import NODE, PEER
 from records.text.natural import natural_order
 from reports.judgement import Item, LaunchKey
 from reports.statistics.bounds import Flags
@@ -63,62 +63,36 @@ class PeerGroup:
 
     def missing(self, criterion: Criterion, context: Context) -> Iterator[Item]:
         """Nodes and pairs that were planned to have a value here and have none; of more pairs than
-        MOST_MISSING their number. Where the criterion names a node, its pairs alone."""
-        case, ran = self.first.case, context.evidence.nodes
+        MOST_MISSING their number. A criterion that names a node speaks of what it has."""
+        case, ran, known = self.first.case, context.evidence.nodes, {*self.names}
+        if not {NODE, PEER}.isdisjoint(criterion.where):
+            return
         only = case.params.get(ONLY) if case.check in CHECKS_OF_PAIRS else None
-        named = {str(criterion.where[end]) for end in (NODE, PEER) if end in criterion.where}
-        nodes: list[str] = []
-        pairs: Sequence[Place] = []
-        further = 0
-        if only:
-            asked = [natural_order({*pair.split(":")}) for pair in only]
-            pairs = self._without_row(pair for pair in asked if named <= {*pair})
-        elif not named:
-            nodes, further = self._nodes_lost(ran)
-            if self._all_pairs(len(self.names) + len(nodes)):
-                pairs = self._pairs_lost()
-        elif self._all_pairs(len(ran)) and case.nodes == len(ran) and named <= {*ran}:
-            others = [name for name in ran if name not in named] if len(named) == 1 else [*named]
-            pairs = self._without_row(natural_order({*named, name}) for name in others)
-        if len(pairs) > MOST_MISSING and not named:
+        whole = not only and case.nodes == len(ran) and known <= {*ran}
+        nodes = [name for name in natural_order(ran) if name not in known] if whole else []
+        pairs = self._pairs_lost(only, len(known) + len(nodes))
+        if len(pairs) > MOST_MISSING:
             yield context.missing(criterion, case, f"{len(pairs)} pairs of nodes")
             pairs = []
         for place in (*((name,) for name in nodes), *pairs):
             yield context.missing(criterion, case, "–".join(place), place)
-        if further > 0:
-            yield context.missing(criterion, case, f"{further} nodes")
 
-    def _all_pairs(self, nodes: int) -> bool:
-        """True where a launch has all pairs of so many nodes: not of its rounds alone, nor those of
-        other nodes in each launch."""
+    def _pairs_lost(self, only: Sequence[str] | None, nodes: int) -> list[Place]:
+        """The pairs without a row: of those that were listed, or of all where a launch measured all
+        pairs of so many nodes and not its rounds alone."""
         case = self.first.case
-        return len(self.first.place) == 2 and not case.params.get("rounds") and case.nodes >= nodes
-
-    def _nodes_lost(self, ran: Sequence[str]) -> tuple[list[str], int]:
-        """Nodes without a value, of all that the run was on where the case needs as many; how many
-        others."""
-        case, known = self.first.case, {*self.names}
-        whole = case.nodes == len(ran) and known <= {*ran}
-        nodes = [name for name in natural_order(ran) if name not in known] if whole else []
-        further = case.nodes - len(known) - len(nodes)
-        rounds = case.params.get("rounds")
-        idle = isinstance(rounds, int) and chance_node_missed(case.nodes, rounds) > 0
-        if len(self.first.place) == 2 and idle and len(nodes) + further == 1:
-            return [], 0  # the sample leaves a node without a partner
-        return nodes, further
-
-    def _without_row(self, pairs: Iterator[Place]) -> list[Place]:
-        known = {self.place(row) for row in range(len(self.ends))}
-        return [pair for pair in dict.fromkeys(pairs) if pair not in known]
-
-    def _pairs_lost(self) -> list[Place]:
-        """The pairs of the nodes that have no row."""
-        nodes = len(self.names)
-        lost = np.ones(nodes * (nodes - 1) // 2, dtype=bool)
-        lost[positions_of(self.ends[:, 0], self.ends[:, 1], nodes)] = False
+        if only:
+            known = {self.place(row) for row in range(len(self.ends))}
+            asked = dict.fromkeys(natural_order({*pair.split(":")}) for pair in only)
+            return [pair for pair in asked if pair not in known]
+        if len(self.first.place) < 2 or case.params.get("rounds") or case.nodes < nodes:
+            return []
+        count = len(self.names)
+        lost = np.ones(count * (count - 1) // 2, dtype=bool)
+        lost[positions_of(self.ends[:, 0], self.ends[:, 1], count)] = False
         if not lost.any():
             return []
-        ends = np.stack(np.triu_indices(nodes, 1), axis=1)[lost]
+        ends = np.stack(np.triu_indices(count, 1), axis=1)[lost]
         return [(self.names[low], self.names[high]) for low, high in ends.tolist()]
 
 

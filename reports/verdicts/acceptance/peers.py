@@ -24,12 +24,10 @@ from reports.judgement import Item, JudgedCriterion, Subject, bounded, listed_no
 from reports.notation.units import as_stated
 from reports.statistics.bounds import Bounds, Flags, Limits, bound_rank, decide, decided
 from reports.statistics.descriptive import Matrix
-from reports.statistics.levels import Peers, reach_of, scores_of, top_of
-from reports.statistics.tails import row_medians
-from reports.verdicts.acceptance.context import Context, Shown, lowness, shown
+from reports.statistics.levels import Peers, reach_of, row_medians, scores_of, top_of
+from reports.verdicts.acceptance.context import Context, Shown, lowness, settled, shown
 from reports.verdicts.acceptance.fabric import Fabric, fabric_of
 from reports.verdicts.acceptance.peer_groups import PeerGroup, Place, peer_groups
-from reports.verdicts.acceptance.reruns import settled
 
 #: A smaller shortfall does not separate groups.
 LEAST_GAP = 0.005

@@ -31,8 +31,7 @@ from reports.statistics.levels import (
     peers_of,
     typical_deviation,
 )
-from reports.verdicts.acceptance.context import Context, Shown, shown
-from reports.verdicts.acceptance.reruns import settled
+from reports.verdicts.acceptance.context import Context, Shown, settled, shown
 from reports.verdicts.acceptance.values import Rows, Values, rows_of
 
 #: Peers of one launch from which on what all have in common in a block is taken off.

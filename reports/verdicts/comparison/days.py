@@ -20,7 +20,7 @@ from records.history.reading import read_history
 from records.history.store import Store
 from reports.load.nights import bad_nights, level_numbers, nights_of
 from reports.statistics.descriptive import LEVEL, Interval
-from reports.statistics.tails import residuals
+from reports.statistics.levels import residuals
 
 #: Fewer nights tell nothing about days.
 LEAST_NIGHTS = 5
