@@ -70,7 +70,9 @@ SLOW = {4: 0.85, 9: 0.9}
 
 
 @pytest.mark.parametrize("later", [SLOW, {9: 0.9}, {}], ids=["both", "one", "none"])
-def test_a_bad_node_is_confirmed_or_cleared_by_its_pairs(later):
+def test_a_bad_node_is_confirmed_or_cleared_by_a_sample_of_its_pairs(monkeypatch, later):
+    monkeypatch.setattr("reports.verdicts.acceptance.judge.SAMPLED_FROM", 60)
+    monkeypatch.setattr("reports.verdicts.acceptance.judge.SAMPLED_PAIRS", 15)
     nodes, again, sizes = 80, [], []
     promise = {"kind": "limit", "at_least": 1e8, "unit": "bytes/s"}
     for count in range(4):
@@ -87,4 +89,4 @@ def test_a_bad_node_is_confirmed_or_cleared_by_its_pairs(later):
     assert found.verdict == ("FAIL" if later else "PASS")
     assert {one.title for one in found.named} == {f"slow link of n{node + 1}" for node in later}
     assert not found.rerun
-    assert max(sizes) == sizes[0] == 3 * 157
+    assert sizes[0] == 3 * 2 * 15 and max(sizes) < 120

@@ -41,6 +41,8 @@ _COVERAGE = "nodes-measured"
 #: Good pairs that are measured again with undecided ones, at least; else twice as many as those, or
 #: as many where no more fit.
 LEAST_GOOD = 20
+#: A node's link is measured again over this many of its pairs where it has so many.
+SAMPLED_PAIRS, SAMPLED_FROM = 50, 250
 #: Where more of all pairs would be run, the whole case is.
 MOST_SHARE = 0.5
 #: For each case to run again the pairs that are enough, "n1:n2"; none: as planned.
@@ -303,7 +305,8 @@ def _pairs(items: Sequence[Item], evidence: CriterionEvidence, case_id: str) -> 
     for link in links:
         mine = np.flatnonzero((node == link) | (peer == link))
         good[mine] = False
-        asked[mine] = True
+        step = np.arange(SAMPLED_PAIRS) * len(mine) // SAMPLED_PAIRS
+        asked[mine[step] if len(mine) >= SAMPLED_FROM else mine] = True
     rows = _with_good(np.flatnonzero(asked), np.flatnonzero(good), len(codes))
     pairs = tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)
     return pairs if argument_bytes(pairs) <= MOST_BYTES_OF_PAIRS else ()
