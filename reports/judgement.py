@@ -10,10 +10,8 @@ from typing import Annotated, Any, Literal
 from ClusterShell.NodeSet import NodeSet
 from msgspec import Meta, field
 from msgspec.structs import asdict, replace
-from scipy import special  # type: ignore[import-untyped]
 
 from records.forms import Form, Part, key
-from reports.notation.units import fixed, significant
 from reports.statistics.bounds import Bounds, Verdict, worst
 
 State = Literal["suspected", "confirmed", "not confirmed", "missing"]
@@ -145,16 +143,6 @@ class JudgedCriterion(Part, kw_only=True):
         kept = any(item.verdict == "PASS" and not item.waived for item in self.items)
         return self.absolute and kept
 
-    @property
-    def bad_share(self) -> str:
-        """Number of items that fail or are open, and the 95 % bound of their share."""
-        single = [item for item in self.items if item.about in ("value", "node", "pair")]
-        bad = sum(item.verdict != "PASS" for item in single) + self.explained
-        n = len(single) + self.further + self.explained
-        bound = float(special.betaincinv(bad + 1, n - bad, 0.95)) if bad < n else 1.0
-        most = significant(100 * bound, 2)
-        return f"{bad} of {fixed(n, 0)} fail or are open, {most} % at most (95 %)"
-
     def most_telling(self) -> Item | None:
         """The item nearest to its limit, or farthest beyond, among those of the worst verdict; None
         where the note says what decides."""
@@ -225,7 +213,7 @@ class Judgement(Form, kw_only=True):
     """Verdict of a run by its criteria."""
 
     # Schema 2 added `records`; schema 3 groups, links and cuts (`about`, `nodes`), absolute limits
-    # and criteria left out; schema 4 whole items in `accusations`, and the keys of NEW_KEYS.
+    # and criteria left out; schema 4 whole items in `accusations` and items, without `proposals`.
     schema: Annotated[int, key("The version of this form.")] = 4
     verdict: Annotated[Verdict, key("The verdict.")]
     titles: Annotated[tuple[str, ...], key("Named findings, in words.")] = field(name="named")
@@ -233,9 +221,6 @@ class Judgement(Form, kw_only=True):
     criteria: Annotated[tuple[JudgedCriterion, ...], key("The criteria.")] = field(name="results")
     left_out: Annotated[tuple[LeftOut, ...], key("Criteria that were not judged.")] = ()
     absolute: Annotated[bool, key("True if an absolute limit is met.")] = True
-    proposals: Annotated[
-        tuple[str, ...], key("Absolute criteria that the site's nominal rates allow.")
-    ] = ()
     waivers: Annotated[tuple[JudgedWaiver, ...], key("Waivers with what became of them.")] = ()
     rerun_wanted: Annotated[tuple[str, ...], key("Cases that should be run again.")] = ()
     rerun_pairs: Annotated[
@@ -252,10 +237,6 @@ class Judgement(Form, kw_only=True):
     def rerun(self) -> Mapping[str, tuple[str, ...]]:
         """Cases that should be run again, each with the pairs that are enough; none: as planned."""
         return {case: self.rerun_pairs.get(case, ()) for case in self.rerun_wanted}
-
-
-#: Keys of items and criteria since schema 4.
-NEW_KEYS = frozenset({"place", "shares", "decidable", "charged_to", "lacks_rate"})
 
 
 def listed_nodes(names: Sequence[str], most: int = MOST_LISTED) -> str:

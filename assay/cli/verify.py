@@ -18,8 +18,7 @@ from assay.terminal import say
 from checks.common.registry import checks_with
 from records.errors import ExitStatus
 from records.forms import as_text
-from reports.verdicts.acceptance.dossier import FOLDER
-from reports.verdicts.acceptance.forms import VerifiedPart, VerifyForm
+from reports.verdicts.acceptance.dossier import FOLDER, VerifiedPart, VerifyForm
 
 #: Nothing differs, but a rewrite of the whole folder would not have been detected.
 _CONSISTENT = "consistent; not proven by a signature"

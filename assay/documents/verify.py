@@ -27,8 +27,7 @@ from records.run.provenance import read_provenance
 from records.run.record import Belonging, Record, has_torn_tail, raw_paths, read_records
 from reports.load.raw_state import file_fault
 from reports.render import html
-from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
-from reports.verdicts.acceptance.forms import as_of
+from reports.verdicts.acceptance.dossier import FOLDER, Dossier, as_of, make_dossier
 from reports.verdicts.acceptance.result import acceptance_result
 
 #: At most so many faults of one kind are listed.

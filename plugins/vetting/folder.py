@@ -111,7 +111,7 @@ class VetFolder:
     def take_accepted(self, name: str) -> str:
         """Keep facts and like figures of the nodes that an acceptance does not name, as fit
         vettings; says what was taken. Raises AssayError for a run that is not judged."""
-        from reports.verdicts.acceptance.forms import AcceptanceForm  # slow: SciPy
+        from reports.verdicts.acceptance.dossier import AcceptanceForm  # slow: SciPy
 
         run = open_run(name)
         try:

@@ -18,7 +18,7 @@ from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import Criteria
 from records.forms import Part, key
-from reports.statistics.descriptive import Matrix, one_sided_bound
+from reports.statistics.descriptive import Matrix
 from reports.statistics.spending import spent_share
 
 Flags = NDArray[np.bool_]
@@ -64,9 +64,9 @@ def median_bounds(values: Sequence[float], confidence: float, least_n: int = 2) 
     if rank is not None:
         j, level = rank
         return Bounds(n, centre, ordered[j - 1], ordered[n - j], level, "order")
-    low = one_sided_bound(ordered, "lower", confidence)
-    high = one_sided_bound(ordered, "upper", confidence)
-    return Bounds(n, centre, low, high, confidence, "t")
+    mean = float(np.mean(ordered))
+    reach = float(special.stdtrit(n - 1, confidence) * np.std(ordered, ddof=1) / np.sqrt(n))
+    return Bounds(n, centre, mean - reach, mean + reach, confidence, "t")
 
 
 @lru_cache(maxsize=512)
@@ -125,6 +125,18 @@ def decide(
     if (at_least is None or bounds.low >= at_least) and (at_most is None or bounds.high <= at_most):
         return "PASS", ""
     return "INCONCLUSIVE", f"at n = {bounds.n} the limit lies inside the bounds"
+
+
+def decided(bounds: Matrix, limits: Limits) -> tuple[Flags, Flags]:
+    """`decide` of many bounds, the lower ones and the upper ones, NaN where there are none: those
+    that pass, those that fail."""
+    (low, high), (least, most) = bounds, limits
+    passes, fails = np.isfinite(low), np.zeros(len(low), dtype=bool)
+    if least is not None:
+        passes, fails = passes & (low >= least), fails | (high < least)
+    if most is not None:
+        passes, fails = passes & (high <= most), fails | (low > most)
+    return passes, fails
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import repeat
 from math import comb, isfinite
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -121,36 +121,23 @@ def mean_half_width(n: int, level: float = LEVEL) -> float:
 
 
 @lru_cache(maxsize=256)
-def median_ranks(n: int, level: float = LEVEL) -> tuple[int, float] | None:
-    """The rank j of the median's interval x(j), x(n+1−j), and the level it attains.
+def median_weights(n: int, level: float = LEVEL) -> tuple[int, float, float, str] | None:
+    """Rank j, weight w, level and method of the median's interval; None below n = 5 at 95 %.
 
-    The greatest j with P(Bin(n, ½) <= j−1) <= α/2; distribution free, assumes independence only.
-    None below n = 6 at 95 % [Hoefler & Belli, SC15; Le Boudec, Performance Evaluation].
+    j is the greatest with g(j) = 1 − 2·P(Bin(n, ½) <= j−1) >= level: x(j), x(n+1−j) hold for any
+    distribution of independent launches [Hoefler & Belli, SC15; Le Boudec, Performance Evaluation].
+    The ends are (1−w)·x(j) + w·x(j+1) and its mirror image: from n = 6 on, w interpolates between
+    g(j) and g(j+1), I = (g(j) − level)/(g(j) − g(j+1)), w = (n−j)·I / (j + (n−2j)·I), where whole
+    ranks alone would cover 98.4 % at n = 7 [Hettmansperger & Sheather 1986; Nyblom 1992]. At n = 5
+    the widest interval, least to greatest, has 93.75 % and is given at that level.
     """
     tail = (1 - level) / 2
     below = special.bdtr(np.arange(n), n, 0.5)
     rank = int(np.searchsorted(below, tail * (1 + 1e-12), side="right"))
     if rank < 1:
-        return None
-    return rank, float(1 - 2 * below[rank - 1])
-
-
-@lru_cache(maxsize=256)
-def median_weights(n: int, level: float = LEVEL) -> tuple[int, float, float, str] | None:
-    """Rank j, weight w, level and method of the median's interval; None below n = 5 at 95 %.
-
-    The ends are (1−w)·x(j) + w·x(j+1) and its mirror image. From n = 6 on, w interpolates between
-    the exact levels g(j) >= level > g(j+1) of two ranks, I = (g(j) − level)/(g(j) − g(j+1)),
-    w = (n−j)·I / (j + (n−2j)·I): distribution free to a good approximation, where whole ranks alone
-    would cover 98.4 % at n = 7 [Hettmansperger & Sheather 1986; Nyblom 1992]. At n = 5 the widest
-    interval, least to greatest, has 93.75 % and is given at that level.
-    """
-    found = median_ranks(n, level)
-    if found is None:
         widest = 1 - 2 * 0.5**n
         return (1, 0.0, widest, "order statistics") if widest >= level - 0.02 else None
-    rank, attained = found
-    beyond = float(1 - 2 * special.bdtr(rank, n, 0.5))
+    attained, beyond = float(1 - 2 * below[rank - 1]), float(1 - 2 * special.bdtr(rank, n, 0.5))
     share = (attained - level) / (attained - beyond)
     weight = (n - rank) * share / (rank + (n - 2 * rank) * share)
     return rank, weight, level, "interpolated order statistics"
@@ -181,19 +168,12 @@ def outlier_positions(matrix: Matrix) -> list[tuple[int, ...]]:
     if matrix.shape[1] < OUTLIER_LEAST_N:
         return flagged
     size = np.abs(matrix - np.median(matrix, axis=1, keepdims=True))
-    far = size > OUTLIER_LIMIT * robust_spread(size)[:, np.newaxis]
+    spread = np.median(size, axis=1) / 0.6745
+    spread = np.where(spread == 0, 1.253314 * size.mean(axis=1), spread)
+    far = size > OUTLIER_LIMIT * spread[:, np.newaxis]
     for row, position in np.argwhere(far).tolist():
         flagged[row] = (*flagged[row], position)
     return flagged
-
-
-def robust_spread(size: Matrix) -> NDArray[np.float64]:
-    """By which a modified z divides: MAD/0.6745, or 1.253314·meanAD where the MAD is 0.
-
-    `size` are absolute deviations from the median, along the last axis.
-    """
-    spread: NDArray[np.float64] = np.median(size, axis=-1) / 0.6745
-    return np.where(spread == 0, 1.253314 * size.mean(axis=-1), spread)
 
 
 def log_ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, Interval] | None:
@@ -216,20 +196,6 @@ def log_ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, I
     half = max(half, (1 + 1e-9) * gap(np.concatenate([first, second])))
     low, high = np.exp([difference - half, difference + half]).tolist()
     return float(np.exp(difference)), Interval(low, high, LEVEL, "Welch t of logarithms")
-
-
-def one_sided_bound(
-    values: Sequence[float], side: Literal["lower", "upper"], level: float = LEVEL
-) -> float | None:
-    """The bound that the mean keeps with probability `level`: mean ∓ t(level; n−1)·s/√n.
-
-    Assumes independent launches and a near normal mean. Least n: 2; None below.
-    """
-    row = np.asarray(values, dtype=np.float64)
-    if row.size < 2:
-        return None
-    reach = special.stdtrit(row.size - 1, level) * row.std(ddof=1) / np.sqrt(row.size)
-    return float(row.mean() - reach if side == "lower" else row.mean() + reach)
 
 
 def clopper_pearson(count: int, n: int, level: float = LEVEL) -> Interval:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Independence of blocks: correlation of neighbours in time."""
+"""Order in time: correlation of neighbouring blocks, and the split at which a series changes.
+
+E-divisive means: Szekely & Rizzo's energy distance between what lies before and after each allowed
+split, with a permutation test [Matteson & James, J. Am. Stat. Assoc. 109 (2014) 334]. No
+distribution is assumed but that the values are exchangeable without a change.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,13 @@ from reports.statistics.descriptive import Matrix
 _PERMUTATIONS = 999
 #: Blocks below which rows show no correlation.
 LEAST_BLOCKS = 6
+#: Orders of the values in the test of a change.
+SPLIT_PERMUTATIONS = 9999
+#: Orders of the first look, which ends most tests, and of each further one.
+_FIRST_LOOK, _BATCH = 199, 1000
+_SEED = 20031
+#: Orders that differ only inside the parts have the same Q; rounding must not tell them apart.
+_ROUNDING = 1e-4
 
 
 def lag_1(rows: Matrix) -> NDArray[np.float64]:
@@ -103,3 +115,58 @@ def serial_dependence(rows: Sequence[NDArray[np.float64]]) -> Dependence:
         sums += products[orders[:, :-1], orders[:, 1:]].sum(axis=1)
     p = float((sums >= sums[0] - 1e-9 * len(rows)).mean())
     return Dependence(float(sums[0]) / len(rows), p, max(lengths))
+
+
+@lru_cache(maxsize=32)
+def _split_orders(n: int) -> NDArray[np.int64]:
+    """Orders of n values, shape (SPLIT_PERMUTATIONS, n); seeded."""
+    rng = np.random.default_rng(_SEED + n)
+    return rng.permuted(np.tile(np.arange(n), (SPLIT_PERMUTATIONS, 1)), axis=1)
+
+
+def _greatest(distances: Matrix, before: int, after: int) -> tuple[NDArray[np.int64], Matrix]:
+    """Greatest Q(k) = k(n−k)/n·(2·E|X−Y| − E|X−X'| − E|Y−Y'|) of each matrix of distances (…, n,
+    n) and its split k, which leaves `before` values or more before it and `after` after it."""
+    n = distances.shape[-1]
+    k = np.arange(before, n - after + 1)
+    rest = n - k
+    pairs = np.tril(distances).sum(axis=-1)
+    inside = np.cumsum(pairs, axis=-1)[..., k - 1]
+    touching = np.cumsum(distances.sum(axis=-1), axis=-1)[..., k - 1]
+    across = touching - 2 * inside
+    outside = pairs.sum(axis=-1, keepdims=True) - inside - across
+    statistics = (k * rest / n) * (
+        2 * across / (k * rest)
+        - inside / np.maximum(k * (k - 1) / 2, 1)
+        - outside / np.maximum(rest * (rest - 1) / 2, 1)
+    )
+    return statistics.argmax(axis=-1) + before, statistics.max(axis=-1)
+
+
+def _distances(row: Matrix) -> Matrix:
+    """|a − b| of all values, shape (n, n), in units of their range."""
+    distances: Matrix = np.abs(row[:, np.newaxis] - row) / (np.ptp(row) or 1)
+    return distances
+
+
+def best_split(row: Matrix, before: int, after: int) -> tuple[int, float]:
+    """Number of values before the greatest Q of a row, and that Q in units of the row's range."""
+    split, statistic = _greatest(_distances(row), before, after)
+    return int(split), float(statistic)
+
+
+def is_change(row: Matrix, statistic: float, before: int, after: int, p: float) -> bool:
+    """Permutation test of a row's greatest Q: (1 + exceeding)/(1 + permutations) is at most `p`.
+
+    It ends at the permutation that makes p too great, so that a row without a change costs little.
+    """
+    distances = _distances(row)
+    allowed = int(p * (SPLIT_PERMUTATIONS + 1) * (1 + 1e-9)) - 1
+    exceeding = 0
+    for orders in np.split(_split_orders(len(row)), range(_FIRST_LOOK, SPLIT_PERMUTATIONS, _BATCH)):
+        permuted = distances[orders[:, :, np.newaxis], orders[:, np.newaxis, :]]
+        _, greatest = _greatest(permuted, before, after)
+        exceeding += int((greatest >= statistic * (1 - _ROUNDING)).sum())
+        if exceeding > allowed:
+            return False
+    return True

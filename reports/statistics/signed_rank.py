@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of environments over blocks: exact signed-rank test and its interval, Holm, Friedman.
+"""Rank tests: environments over blocks, a shift between two kinds of launches within cases.
 
 For each block d = ln(A/B). Rows of a matrix are cells, columns are blocks.
 
@@ -22,6 +22,10 @@ from reports.statistics.descriptive import LEVEL, Interval, Matrix, grids
 EXACT_UP_TO = 200
 LEAST_N = 3
 _CHUNK = 2_000_000
+#: Least launches of either kind, in cases that have both.
+LEAST_OF_EACH = 5
+#: Launches of a block from which on its common part is taken off.
+_LEAST_IN_BLOCK = 5
 
 
 class PairedEffect(msgspec.Struct, frozen=True, gc=False):
@@ -173,18 +177,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(scaled)
     return [float(value) for value in adjusted]
-
-
-def friedman_p(costs: Matrix) -> float | None:
-    """p that no row (environment) differs, by ranks within columns (blocks); ties by mid-ranks.
-
-    Assumes independent blocks [Friedman 1937]. Least: 3 rows, 3 columns; None below, and p = 1
-    where every column is tied throughout.
-    """
-    if min(costs.shape) < 3:
-        return None
-    if (costs == costs[0]).all():
-        return 1.0
-    from scipy import stats  # slow: SciPy
-
-    return float(stats.friedmanchisquare(*costs).pvalue)

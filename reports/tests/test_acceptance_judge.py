@@ -205,7 +205,6 @@ def test_without_an_absolute_limit_nothing_passes_and_nominal_rates_are_proposed
     evidence = replace(evidence_of(tmp_path), rates=Nominal(node_memory_bytes_per_s=1e10))
     result = judge(criteria(promise=()), evidence, DAY, 0)
     assert (result.verdict, result.absolute) == ("INCONCLUSIVE", False)
-    assert any("stream_triad" in text for text in result.proposals)
     assert not result.rerun
 
 
@@ -250,7 +249,7 @@ NODE_RATES = ("core_peak_flop_per_s", "memory_bytes_per_second")
         (("network",), 0.65, "INCONCLUSIVE", "declares no memory_bytes_per_second"),
         (NODE_RATES, 1.0, "INCONCLUSIVE", "declares no network.bits_per_second"),
         ((), 0.65, "INCONCLUSIVE", "cannot detect a fault common to all nodes"),
-        ((*NODE_RATES, "network"), 0.9, "PASS", "Of STREAM triad (60 %), DGEMM rate (70 %)"),
+        ((*NODE_RATES, "network"), 0.9, "PASS", "No criterion compares"),
         ((*NODE_RATES, "network"), 1.0, "PASS", "No criterion compares"),
     ],
 )
@@ -270,7 +269,6 @@ def test_nodes_that_all_are_35_per_cent_slow_do_not_pass(tmp_path, stated, share
         assert failed == {"stream-nominal", "dgemm-nominal"}
     elif verdict == "PASS":
         assert "with an offer or a nominal rate: a machine of which every node" in answer.unknown
-        assert "what every node or link loses alike passes down to that share" in answer.unknown
     elif stated:
         assert told in answer.unknown
 

@@ -8,8 +8,8 @@ from datetime import date
 import numpy as np
 import pytest
 
-from reports.verdicts.acceptance import criteria_judges, reruns
-from reports.verdicts.acceptance.criteria_judges import LOWEST_KEPT
+from reports.verdicts.acceptance import context
+from reports.verdicts.acceptance.context import LOWEST_KEPT
 from reports.verdicts.acceptance.judge import judge
 
 from .scanned_machine import criteria, measured, scan
@@ -35,7 +35,7 @@ def test_each_bad_node_is_named_by_its_link_whatever_share_was_measured(rounds, 
 @pytest.fixture
 def small_limits(monkeypatch):
     """A scan of 40 nodes is as large as one of thousands."""
-    monkeypatch.setattr(criteria_judges, "MOST_KEPT", 200)
+    monkeypatch.setattr(context, "MOST_KEPT", 200)
 
 
 def test_more_pairs_than_get_an_item_are_judged_by_the_criteria_that_are_shipped(small_limits):
@@ -71,8 +71,8 @@ SLOW = {4: 0.85, 9: 0.9}
 
 @pytest.mark.parametrize("later", [SLOW, {9: 0.9}, {}], ids=["both", "one", "none"])
 def test_a_bad_node_is_confirmed_or_cleared_by_a_sample_of_its_pairs(monkeypatch, later):
-    monkeypatch.setattr(reruns, "SAMPLED_FROM", 60)
-    monkeypatch.setattr(reruns, "SAMPLED_PAIRS", 15)
+    monkeypatch.setattr("reports.verdicts.acceptance.judge.SAMPLED_FROM", 60)
+    monkeypatch.setattr("reports.verdicts.acceptance.judge.SAMPLED_PAIRS", 15)
     nodes, again, sizes = 80, [], []
     promise = {"kind": "limit", "at_least": 1e8, "unit": "bytes/s"}
     for count in range(4):

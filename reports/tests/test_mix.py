@@ -20,7 +20,8 @@ from reports.load.loading import load_run
 from reports.show.tables import RawLinks
 from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import chained, changed, with_records
-from reports.verdicts.acceptance.criteria_judges import Context, judge_mix
+from reports.verdicts.acceptance.context import Context
+from reports.verdicts.acceptance.limits import judge_mix
 from reports.verdicts.acceptance.values import gather
 from reports.verdicts.choice.result import choice_result
 from reports.verdicts.mix import Mix, MixJob, MixKind, _fault

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
-from reports.statistics import e_divisive, tails
-from reports.statistics.tails import residuals
+from reports.statistics import levels, serial
+from reports.statistics.levels import residuals
 from reports.verdicts.nightly.lasting import P_ENERGY, may_shift
 from reports.verdicts.nightly.limits import Rules, limits, references, rules_for
 
@@ -30,7 +30,7 @@ def slow_statistic(row, k):
 @pytest.mark.parametrize("n", [12, 17, 30])
 def test_best_split_is_that_of_the_definition(n):
     for row in np.random.default_rng(n).normal(10, 1, (20, n)):
-        split, statistic = e_divisive.best_split(row, *SIDES)
+        split, statistic = serial.best_split(row, *SIDES)
         slow = {k: slow_statistic(row, k) for k in range(8, n - 3)}
         greatest = pytest.approx(max(slow.values()), abs=1e-5 * n)
         assert slow[split] == greatest
@@ -49,10 +49,9 @@ def test_rows_left_out_have_no_shift_at_any_split():
 def test_clear_step_is_a_change_and_noise_is_none():
     rows = np.random.default_rng(1).normal(100, 1, (2, 30))
     rows[0, 20:] += 8
-    assert e_divisive.best_split(rows[0], *SIDES)[0] == 20
+    assert serial.best_split(rows[0], *SIDES)[0] == 20
     found = [
-        e_divisive.is_change(row, e_divisive.best_split(row, *SIDES)[1], *SIDES, P_ENERGY)
-        for row in rows
+        serial.is_change(row, serial.best_split(row, *SIDES)[1], *SIDES, P_ENERGY) for row in rows
     ]
     assert found == [True, False]
 
@@ -84,23 +83,23 @@ def test_row_medians_are_numpys():
     rows = np.random.default_rng(7).normal(size=(9, 12))
     rows[rows > 1] = np.nan
     rows[0] = np.nan
-    assert np.isnan(tails.row_medians(rows)[0])
-    assert tails.row_medians(rows)[1:] == pytest.approx(np.nanmedian(rows[1:], axis=1))
+    assert np.isnan(levels.row_medians(rows)[0])
+    assert levels.row_medians(rows)[1:] == pytest.approx(np.nanmedian(rows[1:], axis=1))
 
 
 def test_spread_of_a_new_level_comes_from_the_nights_before_it():
     rng = np.random.default_rng(8)
     values = np.concatenate([rng.normal(100, 1, 40), rng.normal(80, 0.8, 3)])[np.newaxis]
-    levels = np.array([[1] * 40 + [2] * 3])
-    away = residuals(values, np.ones_like(values, dtype=bool), levels)
+    segments = np.array([[1] * 40 + [2] * 3])
+    away = residuals(values, np.ones_like(values, dtype=bool), segments)
     assert np.nanstd(away) == pytest.approx(0.01, rel=0.25)
-    assert references(values, levels == 2, away, RULES).spread[0] == pytest.approx(0.01, rel=0.4)
+    assert references(values, segments == 2, away, RULES).spread[0] == pytest.approx(0.01, rel=0.4)
 
 
 def test_a_night_does_not_know_itself_in_its_deviation():
     values = np.random.default_rng(9).normal(0, 1, (400, 30))
     for parts in (2, 5):
-        crossed = tails.crossed_deviations(values, parts, 20, 0.002)
+        crossed = levels.crossed_deviations(values, parts, 20, 0.002)
         assert np.isfinite(crossed).sum() == values.size
         assert np.nanstd(crossed) > 1.05
 
@@ -108,12 +107,12 @@ def test_a_night_does_not_know_itself_in_its_deviation():
 @pytest.mark.parametrize("draw", [stats.norm, stats.t(3)])
 def test_far_quantile_of_the_pooled_tail(draw):
     values = draw.rvs(size=60_000, random_state=3)
-    found = tails.fit_tail(values)(1e-4)
+    found = levels.fit_tail(values)(1e-4)
     assert 0.85 * draw.isf(1e-4) < found < 2 * draw.isf(1e-4)
 
 
 def test_tail_needs_enough_nights():
-    assert tails.fit_tail(np.random.default_rng(1).normal(size=100)) is None
+    assert levels.fit_tail(np.random.default_rng(1).normal(size=100)) is None
 
 
 def test_budget_is_shared_by_all_series():

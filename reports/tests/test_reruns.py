@@ -10,8 +10,7 @@ import pytest
 from records.run.interims import read_plan
 from records.run.rerun import rerun_campaign, rerun_ids
 from reports.load.loading import load_run
-from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.reruns import LEAST_GOOD
+from reports.verdicts.acceptance.judge import LEAST_GOOD, judge
 from reports.verdicts.acceptance.values import gather
 
 from . import acceptance_runs as runs

@@ -14,7 +14,7 @@ from records.criteria import Criteria
 from records.flags import MEANINGS, UNPROVEN
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import case, chained, with_records, write_run
-from reports.verdicts.acceptance.criteria_judges import NOT_COUNTED
+from reports.verdicts.acceptance.context import NOT_COUNTED
 from reports.verdicts.acceptance.dossier import Dossier
 from reports.verdicts.acceptance.wording import sentences
 

@@ -307,8 +307,6 @@ def _gaps(n: int) -> Iterator[Row]:
     relative = [one for one in RELATIVE.criteria if one.kind != "limit"]
     told = courses(n, Machine(), Noise(), RELATIVE.model_copy(update={"criteria": relative}))
     yield row("no absolute limit: PASS", told, passes, most=0.0)
-    what = "… rates of the site are proposed as such"
-    yield row(what, told, lambda t: len(t.last.proposals) >= 2, least=1.0)
 
 
 def _refused(n: int) -> Iterator[Row]:

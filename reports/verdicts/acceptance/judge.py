@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from statistics import median_low
 from typing import Any, Literal
@@ -12,16 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from msgspec.structs import asdict, replace
 
-from records.criteria import (
-    Criteria,
-    EfficiencyCriterion,
-    SuccessCriterion,
-    Waiver,
-)
+from records.criteria import Criteria, EfficiencyCriterion, Waiver
 from records.flags import DISTURBED, UNPROVEN
-from records.run.plan import PlannedCase
+from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
+from records.site.pair_scans import Indices, positions_of
 from records.text.plain_text import natural
-from reports.headline import limit_text
 from reports.judgement import (
     Accusation,
     Finding,
@@ -29,40 +23,45 @@ from reports.judgement import (
     JudgedCriterion,
     JudgedWaiver,
     Judgement,
-    LaunchKey,
     LeftOut,
     State,
     Subject,
     listed_nodes,
     verdict_of,
 )
-from reports.notation.units import about, count_text
 from reports.statistics.bounds import (
     HEAVY_TAILED,
-    Bounds,
-    Verdict,
     decide,
-    share_bounds,
     worst,
 )
 from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
-from reports.verdicts.acceptance.criteria_judges import (
-    NOT_COUNTED,
-    Context,
-    judge_efficiency,
-    judge_limit,
-    judge_mix,
-    judge_ratio,
-    judged,
-)
-from reports.verdicts.acceptance.links import judge_links
-from reports.verdicts.acceptance.peers import judge_nodes
-from reports.verdicts.acceptance.reruns import cases_to_rerun
+from reports.verdicts.acceptance import limits
+from reports.verdicts.acceptance.context import Context
+from reports.verdicts.acceptance.peers import judge_links, judge_nodes
 from reports.verdicts.acceptance.spreads import judge_spread
 from reports.verdicts.acceptance.values import CriterionEvidence
 
-_ANSWERS, _COVERAGE = "answers", "nodes-measured"
+_COVERAGE = "nodes-measured"
+#: Good pairs that are measured again with undecided ones, at least; else twice as many as those, or
+#: as many where no more fit.
+LEAST_GOOD = 20
+#: A node's link is measured again over this many of its pairs where it has so many.
+SAMPLED_PAIRS, SAMPLED_FROM = 50, 250
+#: Where more of all pairs would be run, the whole case is.
+MOST_SHARE = 0.5
+#: For each case to run again the pairs that are enough, "n1:n2"; none: as planned.
+Wanted = dict[str, tuple[str, ...]]
 _ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
+_JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
+    "limit": limits.judge_limit,
+    "ratio": limits.judge_ratio,
+    "spread": judge_spread,
+    "efficiency": limits.judge_efficiency,
+    "nodes": judge_nodes,
+    "links": judge_links,
+    "success": limits.judge_success,
+    "mix": limits.judge_mix,
+}
 
 
 def judge(
@@ -79,7 +78,7 @@ def judge(
     criteria = criteria.with_mixes_of(evidence.mix_blocks)
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
-    results, left_out = [_with_waivers(_answers(context), valid)], []
+    results, left_out = [_with_waivers(limits.judge_answers(context), valid)], []
     if evidence.unmeasured:
         results.append(_coverage(evidence.unmeasured, valid))
     for criterion in criteria.criteria:
@@ -91,19 +90,18 @@ def judge(
             results.append(_with_waivers(result, valid))
     absolute = any(result.binds for result in results)
     verdict = worst([result.effective for result in results])
-    found = _findings(results)
+    findings = _findings(results)
     rerun = cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {}
     return Judgement(
         verdict=verdict if absolute else worst([verdict, "INCONCLUSIVE"]),
-        titles=tuple(finding.title for finding in found if finding.named),
+        titles=tuple(finding.title for finding in findings if finding.named),
         criteria=tuple(results),
-        findings=tuple(found),
+        findings=tuple(findings),
         waivers=tuple(_waiver_states(criteria.waivers, valid, results)),
         rerun_wanted=tuple(rerun),
         rerun_pairs={case: pairs for case, pairs in rerun.items() if pairs},
         left_out=tuple(left_out),
         absolute=absolute,
-        proposals=() if absolute else tuple(_proposals(evidence)),
     )
 
 
@@ -118,49 +116,34 @@ def _widened(result: JudgedCriterion) -> JudgedCriterion:
     rows = [np.log(shares[:n]) for shares in known if len(shares) >= n and min(shares) > 0]
     if not rows:
         return result
-    found = serial_dependence(rows)
-    wider = float(widening(found.correlation, found.n))
+    dependence = serial_dependence(rows)
+    wider = float(widening(dependence.correlation, dependence.n))
     if wider == 1:
         return result
-    note = (
+    alike = (
         f"bounds are {wider:.1f} times as wide: neighbouring launches are alike (lag-1 correlation"
-        f" {found.correlation:.2f}); space them out, or repeat more often"
+        f" {dependence.correlation:.2f})"
     )
-    items = tuple(_reopened(item, wider, note, found.found) for item in result.items)
-    more = f"; {note.partition(';')[0]}" if found.found else ""
-    verdict, statement = verdict_of(items), result.statement + more
+    note = f"{alike}; space them out, or repeat more often"
+    items = tuple(_reopened(item, wider, note, dependence.found) for item in result.items)
+    verdict, statement = verdict_of(items), result.statement
+    if dependence.found:
+        statement = f"{statement}; {alike}"
     return replace(result, items=items, verdict=verdict, effective=verdict, statement=statement)
 
 
 def _reopened(item: Item, wider: float, note: str, dependent: bool) -> Item:
     """The item with wider bounds; open where they do not bear its verdict out."""
-    limits = item.at_least, item.at_most
     if item.low is None or item.high is None or item.method == "pooled":  # has them already
         return item
     low, high = (item.centre + wider * (end - item.centre) for end in (item.low, item.high))
     after = replace(item, low=low, high=high)
-    verdicts = [decide(bounds, *limits, item.n)[0] for bounds in (item, after)]
+    ends = item.at_least, item.at_most
+    before, now = (decide(bounds, *ends, item.n)[0] for bounds in (item, after))
     judged_by_them = item.verdict == "PASS" or (item.verdict == "FAIL" and item.about == "value")
-    is_open = verdicts[1] != item.verdict and (dependent or verdicts[0] == item.verdict)
-    return (
-        replace(after, verdict="INCONCLUSIVE", note=note) if judged_by_them and is_open else after
-    )
-
-
-def _proposals(evidence: CriterionEvidence) -> Iterable[str]:
-    """Absolute criteria that the site's nominal rates allow, for metrics that the run has."""
-    seen: set[str] = set()
-    for values in (*evidence.values, *(scan.row(0) for scan in evidence.scans)):
-        metric = evidence.register.metrics[values.metric]
-        if values.metric in seen or metric.unit not in ("bytes/s", "flop/s") or not values.place:
-            continue
-        rate, _ = evidence.nominal_rate(values)
-        if rate is not None:
-            seen.add(values.metric)
-            yield (
-                f"{{kind: efficiency, peak: nominal, check: {values.case.check}, metric:"
-                f" {values.metric}}}, of {about(rate, metric.unit)}"
-            )
+    if judged_by_them and now != item.verdict and (dependent or before == item.verdict):
+        return replace(after, verdict="INCONCLUSIVE", note=note)
+    return after
 
 
 def _coverage(unmeasured: Sequence[str], valid: Sequence[Waiver]) -> JudgedCriterion:
@@ -190,103 +173,6 @@ def _coverage(unmeasured: Sequence[str], valid: Sequence[Waiver]) -> JudgedCrite
     still = [item.subject for item in result.items if not item.waived]
     note = f"not measured: {listed_nodes(still or unmeasured)}"
     return replace(result, note=note if still else f"{note}, waived")
-
-
-def _answers(context: Context) -> JudgedCriterion:
-    """Every launch gave the right answer: one item for each check and environment of the run.
-
-    Counts have no interval. FAIL: a wrong answer, or more launches without an answer than the
-    criteria allow. INCONCLUSIVE: launches lost to the machine, not run yet, or unproven.
-    """
-    evidence = context.evidence
-    cases: dict[tuple[str, str], list[PlannedCase]] = {}
-    for case in evidence.planned:
-        cases.setdefault((case.check, case.environment), []).append(case)
-    place_of = {case.id: place for place, group in cases.items() for case in group}
-    found: dict[tuple[str, str], dict[str, list[LaunchKey]]] = {}
-    for key, launch in evidence.launches.items():
-        place = place_of.get(key[0])
-        if place is not None and launch.status != "skipped":
-            found.setdefault(place, {}).setdefault(launch.status, []).append(key)
-    items = [_answers_item(cases[at], found[at], context) for at in cases if at in found]
-    allowed = context.criteria.failed_launches_at_most
-    return JudgedCriterion(
-        id=_ANSWERS,
-        kind="answers",
-        title="Every launch ran to its end with the right answer",
-        statement="no wrong answer, "
-        + (
-            f"at most {count_text(allowed, 'launch')} of a check without an answer"
-            if allowed
-            else "and no launch without an answer"
-        ),
-        items=tuple(items),
-        verdict=verdict_of(items),
-        effective=verdict_of(items),
-        note="" if items else "no launch has been recorded",
-    )
-
-
-def _answers_item(
-    cases: Sequence[PlannedCase], found: Mapping[str, Sequence[LaunchKey]], context: Context
-) -> Item:
-    """The launches of one check in one environment, `found` by their status."""
-    missing = sum(
-        (case.id, block) not in context.evidence.launches
-        for case in cases
-        if case.skipped is None and not case.params.get("reply_before_wait")
-        for block in range(1, context.evidence.fresh)
-    )
-    counts = Counter({status: len(keys) for status, keys in found.items()})
-    doubtful = [key for key in found.get("ok", ()) if context.lacks_proof(key)]
-    is_open = counts["lost"] or missing or doubtful
-    verdict: Verdict = "INCONCLUSIVE" if is_open else "PASS"
-    if counts["failed"] > context.criteria.failed_launches_at_most or counts["wrong"]:
-        verdict = "FAIL"
-    notes = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
-    notes += [f"{missing} not run"] if missing else []
-    notes += [f"{len(doubtful)} {NOT_COUNTED}"] if doubtful else []
-    bad = [key for status, keys in found.items() if status != "ok" for key in keys] + doubtful
-    total = counts.total()
-    return context.item(
-        cases[0],
-        _ANSWERS,
-        cases[0].check,
-        Bounds(total, counts["ok"] / total, None, None, 1.0, "count"),
-        verdict=verdict,
-        note=", ".join(notes) or f"all {total} ok",
-        launches=tuple(bad or found["ok"]),
-    )
-
-
-def _success(criterion: SuccessCriterion, context: Context) -> JudgedCriterion:
-    """The share of launches with the right answer, of each environment that ran the check."""
-    evidence, found = context.evidence, dict[str, list[LaunchKey]]()
-    cases = {case.id: case for case in evidence.planned if case.check == criterion.check}
-    for key, launch in evidence.launches.items():
-        case = cases.get(key[0])
-        wanted = case and criterion.environment in (None, case.environment)
-        if case and wanted and launch.status != "skipped":
-            found.setdefault(case.environment, []).append(key)
-    items = []
-    for keys in found.values():
-        bad = [key for key in keys if evidence.launches[key].status != "ok"]
-        items.append(
-            context.item(
-                cases[keys[0][0]],
-                criterion.metric,
-                criterion.check,
-                share_bounds(len(keys) - len(bad), len(keys), context.criteria.confidence),
-                (criterion.at_least, None),
-                all_count=True,
-                decidable=False,  # by as many launches as were planned
-                launches=tuple(bad or keys),
-            )
-        )
-    limit = limit_text(criterion.at_least, None, "1")
-    statement = f"share of launches of {criterion.check} with the right answer {limit}"
-    note = "" if items else context.lacking(criterion)
-    return judged(criterion, statement, items, note, absolute=True)
 
 
 def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
@@ -376,13 +262,67 @@ def _waiver_states(
         yield JudgedWaiver(**waiver.model_dump(), state=state)
 
 
-_JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
-    "limit": judge_limit,
-    "ratio": judge_ratio,
-    "spread": judge_spread,
-    "efficiency": judge_efficiency,
-    "nodes": judge_nodes,
-    "links": judge_links,
-    "success": _success,
-    "mix": judge_mix,
-}
+def cases_to_rerun(results: Sequence[JudgedCriterion], evidence: CriterionEvidence) -> Wanted:
+    """Cases to run once more: suspects, and until it fails what is undecided; of a mix all, for a
+    job by itself is another load."""
+    items: dict[str, list[Item]] = {}
+    for item in _undecided(results):
+        for case_id in dict.fromkeys(case_id for case_id, _ in item.launches):
+            items.setdefault(case_id, []).append(item)
+    if items and evidence.mix_blocks:
+        return {case.id: () for case in evidence.planned if case.skipped is None}
+    return {
+        case.id: _pairs(items[case.id], evidence, case.id) if case.check in CHECKS_OF_PAIRS else ()
+        for case in evidence.planned
+        if case.id in items
+    }
+
+
+def _undecided(results: Sequence[JudgedCriterion]) -> Iterator[Item]:
+    counted = [(r, item) for r in results for item in r.items if not item.waived]
+    failed = any(item.verdict == "FAIL" and item.state != "suspected" for _, item in counted)
+    for result, item in counted:
+        suspected = item.state == "suspected" or item.verdict == "SUSPECT"
+        undecided = item.verdict == "INCONCLUSIVE" and (item.state is not None or not failed)
+        if result.kind != "answers" and (suspected or undecided) and item.decidable:
+            yield item
+
+
+def _pairs(items: Sequence[Item], evidence: CriterionEvidence, case_id: str) -> tuple[str, ...]:
+    """The pairs that the items are about, and good ones; none: the whole case."""
+    names, node, peer = evidence.pairs_of(case_id)
+    number = {name: place for place, name in enumerate(names)}
+    links = {number.get(item.place[0], -1) for item in items if item.about == "link"}
+    wanted: list[list[int]] = []
+    for item in items:
+        if item.about == "link":
+            continue
+        if len(item.place) != 2 or item.about == "cut":
+            return ()
+        place = sorted(number.get(name, -1) for name in item.place)
+        if place[0] >= 0 and not (item.charged_to and links & {*place}):
+            wanted.append(place)
+    codes = positions_of(np.minimum(node, peer), np.maximum(node, peer), len(names))
+    known = np.array(wanted, dtype=np.int64).reshape(-1, 2)
+    asked = np.isin(codes, positions_of(known[:, 0], known[:, 1], len(names)))
+    good = ~asked
+    for link in links:
+        mine = np.flatnonzero((node == link) | (peer == link))
+        good[mine] = False
+        step = np.arange(SAMPLED_PAIRS) * len(mine) // SAMPLED_PAIRS
+        asked[mine[step] if len(mine) >= SAMPLED_FROM else mine] = True
+    rows = _with_good(np.flatnonzero(asked), np.flatnonzero(good), len(codes))
+    pairs = tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)
+    return pairs if argument_bytes(pairs) <= MOST_BYTES_OF_PAIRS else ()
+
+
+def _with_good(found: Indices, good: Indices, every: int) -> list[int]:
+    """The rows that are asked for, and good ones; none where the whole case is as well run."""
+    most = int(min(MOST_PAIRS, MOST_SHARE * every)) - len(found)
+    least, count = (min(len(good), max(LEAST_GOOD, n * len(found))) for n in (1, 2))
+    if least > most:
+        return []
+    count = min(count, most)
+    chosen = good[np.arange(count) * len(good) // max(count, 1)]
+    rows: list[int] = np.sort(np.concatenate([found, chosen])).tolist()
+    return rows

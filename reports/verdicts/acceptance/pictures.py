@@ -11,7 +11,7 @@ from records.text.plain_text import natural_order
 from reports.headline import bound_text, centre_text, limit_words, margin_text
 from reports.judgement import Item, JudgedCriterion
 from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
-from reports.notation.units import as_stated, count_text, counts_text, readable_unit, significant
+from reports.notation.units import count_text, counts_text, readable_unit, significant
 from reports.show.panel import (
     WIDTH_IN,
     Axis,
@@ -20,7 +20,6 @@ from reports.show.panel import (
     Mark,
     Panel,
     Place,
-    Rule,
     Series,
     Text,
     heat_panel,
@@ -111,23 +110,19 @@ def _stroke(x: Sequence[float], y: Sequence[float], width: float, colour: str = 
     return Series(x, y, Look(colour, "", ()), width=width)
 
 
-def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
-    """Pictures of a criterion on nodes or links, one for each environment and point."""
-    draw = {"nodes": _strip, "links": _pair_map}.get(criterion.kind)
-    if draw is None:
-        return []
+def pair_maps(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
+    """Maps of a criterion on links, one for each environment and point."""
     groups: dict[tuple[str, str], list[Item]] = {}
-    for item in criterion.items:
-        if item.about in ("node", "pair", "link"):
+    for item in criterion.items if criterion.kind == "links" else ():
+        if item.about in ("pair", "link"):
             groups.setdefault((item.environment, item.point), []).append(item)
-    found = []
+    maps = []
     for (environment, point), items in groups.items():
         plain = point and len(point) < 26 and len(groups) > 1
         n = counts_text((item.n for item in items), "launch")
         title = f"{environment}, {point}" if plain else environment
-        footer = f"n = {n} each · judged {day} · run {run_id}"
-        found.append(draw(items, title, footer))
-    return found
+        maps.append(_pair_map(items, title, f"n = {n} each · judged {day} · run {run_id}"))
+    return maps
 
 
 def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
@@ -171,43 +166,3 @@ def _pair_note(pairs: Sequence[Item], unit: str) -> str:
         return note
     more = ", …" if len(causes) > MOST_CAUSES else ""
     return f"{note} Dashed: charged not to the pair but to {', '.join(causes[:MOST_CAUSES])}{more}."
-
-
-def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
-    """Every launch's share of the nodes' median as a dot, the median as a bar, the limit."""
-    limit = 100 * (items[0].at_least or 0.0)
-    marks: list[Mark] = []
-    for place, item in enumerate(items):
-        colour = _COLOUR[item.verdict] if item.state is None else BAD
-        spread = np.linspace(-0.16, 0.16, len(item.shares)) if len(item.shares) > 1 else [0.0]
-        percents = [100 * share for share in item.shares]
-        dots = (place + np.asarray(spread)).tolist()
-        marks.append(Series(dots, percents, Look(colour, "o", ()), width=0, size=4, alpha=0.45))
-        centre = 100 * item.centre
-        marks.append(_stroke([place - 0.28, place + 0.28], [centre] * 2, 2, colour))
-        if item.state is not None:
-            room = 0.15 * (max(percents) - min(percents)) + 1.5
-            low, high = min(percents) - room, max(percents) + room
-            left, right = place - 0.4, place + 0.4
-            frame = [left, right, right, left, left], [low, low, high, high, low]
-            marks.append(_stroke(*frame, 1.4, BAD))
-    marks.append(Rule(limit, "y", INK, dashes=(5, 3)))
-    name = f"limit {as_stated(limit)} %"
-    marks.append(
-        Text(name, 1, limit, size=8.5, shares="x", offset=(0, -3), right=True, vertical="top")
-    )
-    every = [100 * share for item in items for share in item.shares]
-    low, high = min([limit, *every]), max([100.0, *every])
-    room = 0.12 * (high - low) + 1
-    step = -(-len(items) // MOST_NODES)
-    ticks = {float(place): items[place].subject for place in range(0, len(items), step)}
-    worst = min(items, key=lambda item: item.centre)
-    return Panel(
-        title,
-        marks,
-        f"Nodes against the good ones, {title}: {count_text(len(items), 'node')}, the lowest is"
-        f" {worst.subject} with {100 * worst.centre:.1f} %; limit {as_stated(limit)} %.",
-        Axis(low=-0.6, high=len(items) - 0.4, ticks=ticks, grid=False),
-        Axis("% of the good nodes' median", low=low - room, high=high + room),
-        footer,
-    )

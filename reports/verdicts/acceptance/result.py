@@ -13,23 +13,10 @@ from msgspec.structs import replace
 
 from records.criteria import Criteria
 from records.run.record import checksum_of
-from reports.headline import (
-    bound_text,
-    centre_text,
-    item_text,
-    limit_words,
-    margin_text,
-    place_text,
-)
-from reports.judgement import Finding, Item, JudgedCriterion
-from reports.notation.units import (
-    count_text,
-    level_text,
-    moment_text,
-    quantity,
-    readable_unit,
-    sentence_case,
-)
+from reports import headline
+from reports.judgement import Item, JudgedCriterion
+from reports.notation import units
+from reports.notation.units import quantity
 from reports.result import (
     ON_TERMINAL,
     Badge,
@@ -47,15 +34,14 @@ from reports.show.panel import Picture
 from reports.show.rows import provenance_rows
 from reports.show.tables import PAGES, TONES, Cell, Lead, RawLinks, numeric, pivot, table_of
 from reports.statistics.bounds import ORDER, Verdict
-from reports.verdicts.acceptance.dossier import FOLDER, Dossier
-from reports.verdicts.acceptance.forms import AcceptanceForm
-from reports.verdicts.acceptance.pictures import margins, panels
+from reports.verdicts.acceptance.dossier import FOLDER, AcceptanceForm, Dossier
+from reports.verdicts.acceptance.pictures import margins, pair_maps
 from reports.verdicts.acceptance.values import LaunchRef
 from reports.verdicts.acceptance.wording import answer_of_acceptance, sentences
 
 #: Items of one criterion that the page shows; the machine form has all.
 MOST_ITEMS = 120
-#: Launches of one item that are linked one by one; nodes and faults named in a sentence.
+#: Launches of an item that are linked one by one; nodes and faults named in a sentence.
 MOST_LINKS, MOST_NODES, MOST_FAULTS = 12, 12, 6
 _MARK = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "SUSPECT": "!"}
 #: What a verdict is for a test's reader.
@@ -65,6 +51,8 @@ OUTCOMES: dict[Verdict, Literal["", "failure", "skipped"]] = {
     "SUSPECT": "skipped",
     "INCONCLUSIVE": "skipped",
 }
+#: The heading over the subjects of a criterion's items, by its kind.
+_SUBJECTS = {"nodes": "node", "links": "pair of nodes", "answers": "check"}
 #: The headings over an item's numbers, which `number_cells` gives.
 NUMBERS = numeric("observed", "bound", "limit", "n", "margin")
 _RULE = (
@@ -74,29 +62,19 @@ _RULE = (
 )
 _METHOD = (
     "The unit is one launch; n counts launches. A launch’s value is the median of its samples"
-    " unless the metric says otherwise.",
-    "Bounds of single values are one-sided order statistics of the median, valid for any"
-    " distribution: with 5 to 7 launches all must keep to the limit, with 8 to 10 all but one."
-    " Below 5 launches Student’s bound of the mean stands in; below {least} there is no verdict.",
-    "Bounds of six launches and more are wider by the correlation of neighbouring launches, which"
-    " would make them too sure; where it is more than chance allows, the criterion says so.",
+    " unless the metric says otherwise; a launch with a wrong answer has none.",
+    "Bounds of single values are one-sided order statistics of the median, from 5 launches on;"
+    " below, Student’s bound of the mean; below {least} there is no verdict. From 6 launches on"
+    " they are wider by the correlation of neighbouring launches.",
     "Nodes and pairs are held against the good ones: the upper of two clusters where there are"
-    " two, else the median. What all share in a launch is taken off, so that drift of the whole"
-    " machine does not count. One passes when the bound of its median, with the noise pooled over"
-    " all, keeps to the limit, and so do four fifths of its launches.",
-    "A node or link is suspected from 5 launches on, when they are beyond the limit by order"
-    " statistics, and fails when at least two re-runs, and more than half of them, show it again."
-    " Half of the nodes or of their links, and a cut, fail at once, unless re-runs clear them.",
-    "If a node’s pairs with good nodes are slow, its own link is named; if the pairs between"
-    " groups of nodes are, the cut between them. That a node is slow explains no link.",
-    "Spread: the deviation pooled over nodes or pairs, what they share in a block taken off, by"
-    " bounds from the χ² distribution for normal scatter; of a single value for scatter of heavy"
-    " tails; one that scatters beyond the limit and beyond the others"
-    " (Holm over all) is named when re-runs show it too.",
+    " two, else the median. What all share in a launch is taken off; noise is pooled over all.",
+    "A node or link is suspected from 5 launches on, and fails when at least two re-runs, and more"
+    " than half of them, show it again. Half of the nodes or of their links, and a cut between"
+    " groups of nodes, fail at once, unless re-runs clear them.",
+    "Spread: the deviation pooled over nodes or pairs, by bounds from the χ² distribution; one that"
+    " scatters beyond the limit and beyond the others is named when re-runs show it too.",
     "Nothing passes without an absolute limit, from the contract or from nominal rates: limits from"
     " the machine itself cannot detect a fault common to all nodes.",
-    "Wrong answers and slow ones are kept apart: a launch with a wrong answer never enters a"
-    " number.",
 )
 
 
@@ -153,12 +131,12 @@ def _facts(dossier: Dossier) -> list[tuple[str, str]]:
     return [
         ("campaign", run.plan.campaign),
         ("run", run.run_id),
-        ("measured from", f"{moment_text(run.provenance.started_at, 'not recorded')} UTC"),
+        ("measured from", f"{units.moment_text(run.provenance.started_at, 'not recorded')} UTC"),
         ("judged on", dossier.day.isoformat()),
         ("criteria file", criteria.name),
         ("nodes", f"{len(run.nodes)}: {', '.join(run.nodes[:MOST_NODES])}{more}"),
         *carried(run.provenance.devices),
-        ("confidence of each bound", f"{level_text(criteria.confidence)}, one-sided"),
+        ("confidence of each bound", f"{units.level_text(criteria.confidence)}, one-sided"),
         ("seal", dossier.seal),
     ]
 
@@ -168,7 +146,9 @@ def _in_short(dossier: Dossier) -> Iterator[Block | None]:
     for result in dossier.judgement.criteria:
         lines, item = [result.note], result.most_telling()
         if item is not None:
-            lines = [f"{item_text(item)} {item.note}".rstrip()] * (result.kind != "answers")
+            lines = [f"{headline.item_text(item)} {item.note}".rstrip()] * (
+                result.kind != "answers"
+            )
         waived = " (waived)" if result.verdict != result.effective else ""
         badge = Badge(f"{result.verdict}{waived}", TONES[result.verdict])
         title = f"{result.id}: {result.title}"
@@ -217,51 +197,45 @@ def telling_cells(result: JudgedCriterion) -> list[str]:
     if item is None:
         return [result.note, *["–"] * len(NUMBERS)]
     charged = f", charged to {item.charged_to}" if item.charged_to else ""
-    return [f"{place_text(item)}{charged}", *number_cells(item)]
+    return [f"{headline.place_text(item)}{charged}", *number_cells(item)]
 
 
 def number_cells(item: Item) -> list[str]:
     """The observed value, the bound, the limit, n and the margin."""
-    words = [centre_text(item), bound_text(item), limit_words(item)]
-    return [*words, str(item.n), margin_text(item)]
+    words = [headline.centre_text(item), headline.bound_text(item), headline.limit_words(item)]
+    return [*words, str(item.n), headline.margin_text(item)]
 
 
 def _named(dossier: Dossier) -> Iterator[Block | None]:
     judgement = dossier.judgement
     titles = {result.id: result.title for result in judgement.criteria}
-    for number, finding in enumerate(judgement.named, start=1):
-        badge = Badge(finding.state, TONES.get(finding.state, "plain"))
-        title = sentence_case(finding.title)
-        make = partial(_finding, finding, titles, title)
-        yield Section(f"finding-{number}", title, make, badge)
+    yield pivot(
+        [(finding, item) for finding in judgement.named for item in finding.accusations],
+        [
+            ("named", lambda row: Cell(units.sentence_case(row[0].title), badges=(row[0].state,))),
+            ("by criterion", lambda row: titles[row[1].criterion]),
+            ("where", lambda row: headline.place_text(row[1])),
+            (numeric("measured"), lambda row: _measured(row[1])),
+            (NUMBERS, lambda row: number_cells(row[1])),
+            ("re-runs", lambda row: row[1].note),
+        ],
+        anchor="table-named",
+        title="Slow nodes and links",
+        group=1,
+    )
     if not judgement.named:
-        text = "None: no node and no link is found beyond the limits of these criteria."
-        yield Sentence(text)
+        yield Sentence("None: no node and no link is found beyond the limits of these criteria.")
+    for finding in judgement.named:
+        if finding.note:
+            yield Sentence(f"{units.sentence_case(finding.title)}: {finding.note}.")
     if cleared := [finding.title for finding in judgement.findings if not finding.named]:
         yield Sentence(f"Not confirmed by re-runs, and so not named: {', '.join(cleared)}.")
     yield Section("reruns", "Re-runs", lambda: _reruns(dossier))
 
 
-def _finding(finding: Finding, titles: Mapping[str, str], title: str) -> Iterator[Block | None]:
-    if finding.note:
-        yield Sentence(f"{sentence_case(finding.note)}.")
-    yield pivot(
-        finding.accusations,
-        [
-            ("by criterion", lambda one: titles[one.criterion]),
-            ("where", place_text),
-            (numeric("measured"), _measured),
-            (NUMBERS, number_cells),
-            ("re-runs", lambda one: one.note),
-        ],
-        anchor="",
-        title=title,
-    )
-
-
 def _reruns(dossier: Dossier) -> Iterator[Block | None]:
     if wanted := len(dossier.judgement.rerun):
-        cases = count_text(wanted, "case is", "cases are")
+        cases = units.count_text(wanted, "case is", "cases are")
         yield Sentence(
             f"Wanted: {cases} undecided or await confirmation. This runs those"
             " of acceptance/rerun.yaml and judges them:",
@@ -285,14 +259,13 @@ def _criterion(
 ) -> Iterator[Block | None]:
     """Statement, pictures and items of a criterion; of too many those of the worst verdicts."""
     sources = {one.id: one.source.rstrip(".") for one in dossier.criteria.criteria}
-    yield Sentence(f"{sentence_case(result.statement)}. Criterion {result.id}.")
+    yield Sentence(f"{units.sentence_case(result.statement)}. Criterion {result.id}.")
     if source := sources.get(result.id):
         yield Sentence(f"Source of the limit: {source}.")
     if result.note:
-        yield Sentence(f"{sentence_case(result.note)}.")
-    if drawn := panels(result, dossier.run.run_id, dossier.day.isoformat()):
-        title = f"{result.title}, {'by node' if result.kind == 'nodes' else 'by pair of nodes'}"
-        anchor = f"picture-criterion-{result.id}"
+        yield Sentence(f"{units.sentence_case(result.note)}.")
+    if drawn := pair_maps(result, dossier.run.run_id, dossier.day.isoformat()):
+        title, anchor = f"{result.title}, by pair of nodes", f"picture-criterion-{result.id}"
         yield Picture(anchor, title, f"{result.statement}.", drawn, [])
     items = list(result.items)
     if len(items) > MOST_ITEMS:
@@ -301,31 +274,23 @@ def _criterion(
     yield pivot(items[:MOST_ITEMS], columns, anchor="", title=result.title)
     if len(items) > MOST_ITEMS:
         omitted = len(items) - MOST_ITEMS
-        rest = count_text(omitted, "further row is", "further rows are")
+        rest = units.count_text(omitted, "further row is", "further rows are")
         yield Sentence(f"{rest} in acceptance.json: those with the better verdicts.")
     if result.further:
-        more = count_text(result.further, "further one passes and is", "further ones pass and are")
-        text = f"{more} listed nowhere; {result.bad_share}."
-        yield Sentence(text)
+        more = units.count_text(
+            result.further, "further one passes and is", "further ones pass and are"
+        )
+        yield Sentence(f"{more} listed nowhere.")
 
 
 def _item_columns(
     dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
 ) -> Sequence[Lead[Item]]:
     """The columns of a criterion's items, without those that would be empty."""
-    words = {
-        "nodes": "node",
-        "links": "pair of nodes",
-        "answers": "check",
-        "nodes-measured": "node",
-    }
     columns: list[Lead[Item]] = [
-        (
-            words.get(result.kind, "value"),
-            lambda one: f"{one.subject}, {one.point}" if one.point and one.place else one.subject,
-        ),
-        ("verdict", lambda one: _verdict_cell(one.verdict, "waived" if one.waived else "")),
-        ("environment", lambda one: Cell(one.environment, environment=one.environment)),
+        (_SUBJECTS.get(result.kind, "value"), _subject),
+        ("verdict", lambda item: _verdict_cell(item.verdict, "waived" if item.waived else "")),
+        ("environment", lambda item: Cell(item.environment, environment=item.environment)),
     ]
     if any(item.measured is not None for item in result.items):
         columns.append((numeric("measured"), _measured))
@@ -335,11 +300,15 @@ def _item_columns(
     return [*columns, ("raw output, by block", partial(_raw, dossier, links))]
 
 
+def _subject(item: Item) -> str:
+    return f"{item.subject}, {item.point}" if item.point and item.place else item.subject
+
+
 def _measured(item: Item) -> str:
     """The plain value behind a share."""
     if item.measured is None:
         return ""
-    return quantity(item.measured, readable_unit(item.measured_unit, [item.measured]))
+    return quantity(item.measured, units.readable_unit(item.measured_unit, [item.measured]))
 
 
 def _note(item: Item) -> str:
@@ -423,6 +392,6 @@ def _seals(dossier: Dossier) -> Iterator[Block | None]:
 def _test(result: JudgedCriterion) -> Test:
     """A criterion as a test: what is open or awaits a re-run is skipped, what is waived passes."""
     item = result.most_telling()
-    message = result.note if item is None else item_text(item)
+    message = result.note if item is None else headline.item_text(item)
     outcome, kind = OUTCOMES[result.effective], result.effective.lower()
     return Test(f"acceptance.{result.kind}", f"{result.id}: {result.title}", outcome, message, kind)

@@ -8,15 +8,14 @@ when its own is beyond it by a test over all items. Re-runs confirm what is beyo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 from msgspec.structs import replace
 from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import SpreadCriterion
-from reports.judgement import Item, JudgedCriterion, LaunchKey
+from reports.judgement import Item, JudgedCriterion
 from reports.notation.units import as_stated, significant
 from reports.statistics.bounds import (
     Bounds,
@@ -32,9 +31,8 @@ from reports.statistics.levels import (
     peers_of,
     typical_deviation,
 )
-from reports.verdicts.acceptance.criteria_judges import Context
-from reports.verdicts.acceptance.reruns import settled
-from reports.verdicts.acceptance.values import Blocks, Values
+from reports.verdicts.acceptance.context import Context, Shown, settled, shown
+from reports.verdicts.acceptance.values import Rows, Values, rows_of
 
 #: Peers of one launch from which on what all have in common in a block is taken off.
 LEAST_PEERS = 4
@@ -46,57 +44,29 @@ LEAST_FRESH = 3
 
 def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterion:
     """The coefficient of variation of launches: of all items together, and of each."""
-    items: list[Item] = []
-    for group in _groups(criterion, context):
-        if len(group.logs) == 1:
-            items.append(_alone(group.values(0), criterion, context))
+    parts = []
+    for rows in _groups(criterion, context):
+        if len(rows.matrix) == 1:
+            parts.append(Shown([_alone(rows.values(0), criterion, context)]))
         else:
-            items += _together(group, criterion, context)
+            parts.append(_together(rows, criterion, context))
     statement = (
         f"{context.metric_title(criterion.metric)}: coefficient of variation over the launches"
         f" at most {as_stated(criterion.cv_at_most)}"
     )
-    return context.judged(criterion, statement, items)
+    return context.judged(criterion, statement, parts)
 
 
-@dataclass(frozen=True)
-class _SpreadGroup:
-    """Items that should scatter alike: `logs` have an item a row and a block a column, `values`
-    gives the values of a row."""
-
-    blocks: Blocks
-    logs: Matrix
-    values: Callable[[int], Values]
-    launches: tuple[LaunchKey, ...]
-    environments: frozenset[str]
-
-
-def _groups(criterion: SpreadCriterion, context: Context) -> Iterator[_SpreadGroup]:
-    """Items judged together: nodes or pairs of a case, all cases without nodes."""
-    evidence = context.evidence
-    groups: dict[object, list[Values]] = {}
-    names = evidence.environments_of(criterion)
-    for values in (one for name in names for one in evidence.inside(criterion, name)):
-        key = (values.case.id, len(values.place)) if values.place else None
-        groups.setdefault(key, []).append(values)
-    for members in groups.values():
-        blocks = np.unique(np.concatenate([values.blocks for values in members]))
-        logs = np.full((len(members), len(blocks)), np.nan)
-        for row, values in enumerate(members):
-            known = np.where(values.values > 0, values.values, np.nan)  # 0 has no relative spread
-            logs[row, np.searchsorted(blocks, values.blocks)] = np.log(known)
-        launches = dict.fromkeys((v.case.id, block) for v in members for block in v.blocks.tolist())
-        environments = frozenset(values.case.environment for values in members)
-        yield _SpreadGroup(blocks, logs, members.__getitem__, tuple(launches), environments)
-    for scan in (one for name in names for one in evidence.scans_of(criterion, name)):
-        columns = scan.columns
-        yield _SpreadGroup(
-            np.array(columns.blocks, dtype=np.int64),
-            np.log(columns.values.astype(np.float64)),
-            scan.row,
-            tuple((scan.case.id, block) for block in columns.blocks),
-            frozenset([scan.case.environment]),
-        )
+def _groups(criterion: SpreadCriterion, context: Context) -> Iterator[Rows]:
+    """Rows judged together: nodes or pairs of a case, all cases without nodes."""
+    apart: list[Values] = []
+    for rows in context.evidence.rows(criterion):
+        if rows.values(0).place:
+            yield rows
+        else:
+            apart += map(rows.values, range(len(rows.matrix)))
+    if apart:
+        yield rows_of(apart)
 
 
 def _alone(values: Values, criterion: SpreadCriterion, context: Context) -> Item:
@@ -109,41 +79,46 @@ def _alone(values: Values, criterion: SpreadCriterion, context: Context) -> Item
     return _confirmed(item, spread_bounds(again, confidence) if again else None)
 
 
-def _together(group: _SpreadGroup, criterion: SpreadCriterion, context: Context) -> list[Item]:
+def _together(rows: Rows, criterion: SpreadCriterion, context: Context) -> Shown:
     """An item for all together, in which noisy ones do not count, and one for each. Blocks of the
     run say which are noisy, re-runs confirm it."""
-    limit, criteria, count = criterion.cv_at_most, context.criteria, len(group.logs)
-    shared = bool(group.values(0).place) and count >= LEAST_PEERS
-    logs = peers_of(group.logs).logs if shared else group.logs
-    fresh = group.blocks >= context.evidence.fresh
+    limit, criteria, count = criterion.cv_at_most, context.criteria, len(rows.matrix)
+    placed = bool(rows.values(0).place)
+    shared = placed and count >= LEAST_PEERS
+    logs = np.log(np.where(rows.matrix > 0, rows.matrix, np.nan))  # 0 has no relative spread
+    logs = peers_of(logs).logs if shared else logs
+    fresh = rows.blocks >= context.evidence.fresh
     every, before, again = (
         deviations_of(part, shared=shared) for part in (logs, logs[:, ~fresh], logs[:, fresh])
     )
     noisy = _beyond(*before, limit, NOISY_CHANCE * (1 - criteria.confidence))
     counts = np.isfinite(logs).sum(axis=1)
-    items = []
-    for row in range(count):
+
+    def item(row: int) -> Item:
         bounds = _bounds(int(counts[row]), every[0][row], every[1][row], context)
         known = logs[row][np.isfinite(logs[row])]
         shares, limits = np.exp(known).tolist(), (None, limit if noisy[row] else None)
-        item = context.value_item(group.values(row), shares, limits, bounds=bounds)
-        if noisy[row]:
-            away = np.abs(logs[row, fresh] - np.nanmedian(logs[row]))
-            item = replace(item, verdict="FAIL", about="unsteady")
-            item = settled(item, away[np.isfinite(away)].tolist())
-        items.append(item)
+        single = context.value_item(rows.values(row), shares, limits, bounds=bounds)
+        if not noisy[row]:
+            return single
+        away = np.abs(logs[row, fresh] - np.nanmedian(logs[row]))
+        single = replace(single, verdict="FAIL", about="unsteady")
+        return settled(single, away[np.isfinite(away)].tolist())
+
     counted = ~noisy if 2 * noisy.sum() < count else np.ones(count, dtype=bool)
     bounds = _bounds(int(counts[counted].min()), *_pooled(every, counted), context)
     whole = replace(
-        context.value_item(group.values(0), (), (None, limit), bounds=bounds),
+        context.value_item(rows.values(0), (), (None, limit), bounds=bounds),
         subject=f"{int(counted.sum())} of {count} together",
-        environment="all" if len(group.environments) > 1 else min(group.environments),
+        environment="all" if len(rows.environments) > 1 else min(rows.environments),
         place=(),
-        launches=group.launches,
+        launches=rows.launches,
     )
     deviation, freedom = _pooled(again, counted)
     since = _bounds(LEAST_FRESH, deviation, freedom, context) if freedom else None
-    return [_confirmed(whole, since), *items]
+    plain = ~noisy & (counts >= criteria.least_launches) & placed
+    part = shown(item, plain, -every[0])
+    return part._replace(items=[_confirmed(whole, since), *part.items])
 
 
 def _beyond(deviations: Matrix, freedom: Matrix, limit: float, chance: float) -> Flags:

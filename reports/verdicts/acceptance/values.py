@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,6 +23,7 @@ from records.run.run_directory import open_run
 from records.site.limits import Nominal, nominal
 from records.site.pair_scans import NODE, PEER, SUMMARY, Indices
 from records.text.plain_text import natural_order
+from reports.judgement import LaunchKey
 from reports.load.loading import AtKey, Run, Series
 from reports.load.scans import PairColumns, Scan, columns_of, joined
 from reports.verdicts.mix import mix_of
@@ -63,6 +64,29 @@ class Values:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """Values of one metric: `matrix` has a point of a case a row and a block a column, NaN where a
+    block has none; `values` gives those of a row, `launches` are behind all."""
+
+    blocks: Blocks
+    matrix: Floats
+    values: Callable[[int], Values]
+    launches: tuple[LaunchKey, ...]
+    environments: frozenset[str]
+
+
+def rows_of(members: Sequence[Values]) -> Rows:
+    """The rows of values in records, at least of one."""
+    blocks = np.unique(np.concatenate([values.blocks for values in members]))
+    matrix = np.full((len(members), len(blocks)), np.nan)
+    for row, values in enumerate(members):
+        matrix[row, np.searchsorted(blocks, values.blocks)] = values.values
+    launches = dict.fromkeys((v.case.id, block) for v in members for block in v.blocks.tolist())
+    environments = frozenset(values.case.environment for values in members)
+    return Rows(blocks, matrix, members.__getitem__, tuple(launches), environments)
+
+
+@dataclass(frozen=True)
 class ScanValues:
     """A metric of the pairs of a case whose values lie in files, which are read when `columns`
     are asked for. `parts` are the run's and its re-runs', each with the block before its first."""
@@ -79,6 +103,14 @@ class ScanValues:
             read = part.columns(self.metric) if isinstance(part, Scan) else part
             found.append(replace(read, blocks=tuple(block + offset for block in read.blocks)))
         return joined(found)
+
+    @property
+    def rows(self) -> Rows:
+        """The values of all pairs."""
+        blocks, values = self.columns.blocks, self.columns.values.astype(np.float64)
+        launches = tuple((self.case.id, block) for block in blocks)
+        environments = frozenset([self.case.environment])
+        return Rows(np.array(blocks), values, self.row, launches, environments)
 
     def row(self, row: int) -> Values:
         """The values of a pair."""
@@ -198,6 +230,16 @@ class CriterionEvidence:
         """The case of every value in records, and of every scan, that a criterion names."""
         inside = self.inside(criterion, criterion.environment)
         return [values.case for values in inside] + [scan.case for scan in self.scans_of(criterion)]
+
+    def rows(self, criterion: Criterion) -> Iterator[Rows]:
+        """The values a criterion names, environment by environment in the plan's order: of each
+        case those of its nodes, pairs, or neither, then each scan."""
+        for environment in self.environments_of(criterion):
+            groups: dict[tuple[str, int], list[Values]] = {}
+            for values in self.inside(criterion, environment):
+                groups.setdefault((values.case.id, len(values.place)), []).append(values)
+            yield from map(rows_of, groups.values())
+            yield from (scan.rows for scan in self.scans_of(criterion, environment))
 
     def mixes_of(self, jobs: Sequence[Values]) -> dict[int, float]:
         """By the first block of each whole mix the mean of a rate over its jobs, the harmonic one,

@@ -37,7 +37,7 @@ from reports.notation.units import (
 from reports.show.rows import in_reading_order, name_cell, provenance_rows, row_label
 from reports.show.tables import Cell
 from reports.statistics.descriptive import LEVEL, Interval, log_ratio_interval
-from reports.statistics.tails import residuals
+from reports.statistics.levels import residuals
 
 #: Metrics that only restate another one launch by launch; summary.csv has them.
 _DERIVED = ("_best", "_mean", "_worst")

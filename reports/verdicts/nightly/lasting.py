@@ -17,7 +17,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from records.history.model import Change, History, Kind, Stage
 from reports.statistics.descriptive import Matrix
-from reports.statistics.e_divisive import best_split, is_change
+from reports.statistics.serial import best_split, is_change
 from reports.verdicts.nightly.limits import Rules
 
 #: The greatest p of the permutation test.

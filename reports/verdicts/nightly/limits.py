@@ -7,7 +7,7 @@ one may be.
 Night-to-night noise is rarely normal, and the spread of a series is known from a few dozen nights
 only; a limit from the normal's tail gives many times the alarms that it promises. So deviations of
 all series, in units of their spread, are pooled, and the quantile that keeps the budget follows
-from their tail (reports/statistics/tails.py).
+from their tail (reports/statistics/levels.py).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from records.history import USUAL_FINDS
 from reports.load.nights import LEAST_LAUNCHES, SETTLED_NIGHTS
-from reports.statistics import tails
+from reports.statistics import levels
 from reports.statistics.descriptive import MAD, Matrix
-from reports.statistics.tails import Counts, Mask
+from reports.statistics.levels import Counts, Mask
 
 _NIGHTS_A_MONTH = 30
 
@@ -129,8 +129,8 @@ def references(values: Matrix, level: Mask, away: Matrix, rules: Rules) -> Refer
     n_spread = np.isfinite(away).sum(axis=1)
     with warnings.catch_warnings(action="ignore"):  # of rows with fewer than two nights: NaN
         early = np.nanstd(away, axis=1, ddof=1)
-    spread = np.where(n_spread >= SETTLED_NIGHTS, MAD * tails.row_medians(np.abs(away)), early)
-    medians = tails.row_medians(np.where(level, values, np.nan))
+    spread = np.where(n_spread >= SETTLED_NIGHTS, MAD * levels.row_medians(np.abs(away)), early)
+    medians = levels.row_medians(np.where(level, values, np.nan))
     return References(level.sum(axis=1), medians, np.maximum(spread, rules.least_spread), n_spread)
 
 
@@ -148,13 +148,13 @@ def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) ->
     `_TRUSTED_DEVIATIONS`.
     """
     crossed = without_slow_nights(
-        tails.crossed_deviations(away, _PARTS, 2 * SETTLED_NIGHTS, rules.least_spread),
+        levels.crossed_deviations(away, _PARTS, 2 * SETTLED_NIGHTS, rules.least_spread),
         rules.alarms_a_night,
     )
-    tail, chance = tails.fit_tail(crossed), rules.allowed_tonight
+    tail, chance = levels.fit_tail(crossed), rules.allowed_tonight
     widened = reference.spread * np.sqrt(1 + _MEDIAN_VARIANCE / np.maximum(reference.n, 1))
     early = (reference.n_spread < SETTLED_NIGHTS) | (tail is None)
-    in_pool = widened * _MARGIN * tails.greatest_of(crossed, _SEEN)
+    in_pool = widened * _MARGIN * levels.greatest_of(crossed, _SEEN)
     seen = np.where(early, _seen_early(away), in_pool)
     required = widened * stats.t.isf(chance, rules.most_nights - 1)
     bounds = np.fmax(np.maximum(_WIDEST, required), seen)
@@ -175,7 +175,7 @@ def _seen_early(away: Matrix) -> Matrix:
     to `_WIDEST_EARLY`.
     """
     own = np.nan_to_num(away, nan=0.0).max(axis=1, initial=0.0)
-    seen: Matrix = _MARGIN * np.maximum(own, min(tails.greatest_of(away, _SEEN), _WIDEST_EARLY))
+    seen: Matrix = _MARGIN * np.maximum(own, min(levels.greatest_of(away, _SEEN), _WIDEST_EARLY))
     return seen
 
 
@@ -188,7 +188,7 @@ def without_slow_nights(deviations: Matrix, allowed: float) -> Matrix:
     where their share is above `allowed`, they stay in the tail and no longer alarm.
     """
     counts = np.isfinite(deviations).sum(axis=0)
-    middle = np.where(counts >= _LEAST_SERIES, tails.row_medians(deviations.T), 0.0)
+    middle = np.where(counts >= _LEAST_SERIES, levels.row_medians(deviations.T), 0.0)
     slow = middle > _SLOW
     most = max(1, round((counts > 0).sum() * allowed))
     return deviations - np.where(slow, middle, 0.0) if slow.sum() <= most else deviations

@@ -16,8 +16,7 @@ from records.history.model import Change, History, Launches, Night
 from records.site.pair_scans import NODE
 from reports.load.nights import SETTLED_NIGHTS
 from reports.statistics.descriptive import Matrix
-from reports.statistics.levels import peers_of, reach_of, scores_of
-from reports.statistics.tails import Counts, Mask
+from reports.statistics.levels import Counts, Mask, peers_of, reach_of, scores_of
 from reports.verdicts.nightly.limits import Rules
 
 #: The chance that a re-run confirms that any sound node is slow; how many robust deviations a slow

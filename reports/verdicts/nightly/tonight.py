@@ -19,7 +19,7 @@ from reports.load.nights import (
     level_numbers,
 )
 from reports.statistics.descriptive import Matrix
-from reports.statistics.tails import Counts, Mask, last_of, residuals
+from reports.statistics.levels import Counts, Mask, last_of, residuals
 from reports.verdicts.nightly.limits import References, Rules, limits, references, worsening
 from reports.verdicts.nightly.wording import case_names
 
