@@ -17,8 +17,6 @@ from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, PEER, sample_told
 from records.text.natural import natural_order
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.curves import of_check
-from reports.checks.common.hops import hops_table
 from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, significant
 from reports.show.lines import counted_footer, joined, picture_of
 from reports.show.panel import Heat, Panel, Picture, heat_panel, multiples, shares
@@ -233,5 +231,5 @@ def slow_pairs_table(analysis: Analysis) -> Table | None:
 
 SECTION = Section(
     pictures=[partial(matrices, metric=metric) for metric in METRICS],
-    tables=(slow_pairs_table, *of_check(_CHECK, hops_table)),
+    tables=(slow_pairs_table,),
 )

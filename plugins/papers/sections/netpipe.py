@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from reports.analysis.run import Analysis
 from reports.checks.common import blocks
-from reports.checks.common.curves import latency_and_bandwidth, of_check
-from reports.checks.common.fits import fits_table, switches_table
+from reports.checks.common.curves import latency_and_bandwidth
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.show.rows import measured_in, message_bytes, name_cell, range_cell
 from reports.show.section import Section
@@ -76,5 +75,5 @@ def netpipe_times(
 
 SECTION = Section(
     pictures=(latency_and_bandwidth("netpipe", "netpipe_half_round_trip", "netpipe_bandwidth"),),
-    tables=(comparison_table, *of_check("netpipe", fits_table, switches_table)),
+    tables=(comparison_table,),
 )

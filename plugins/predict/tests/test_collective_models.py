@@ -17,17 +17,16 @@ from bench.claims.collectives import (
     TrueLaw,
     verdicts,
 )
-from reports.checks.collectives.expressions import alternatives, expression_text, startup_text
-from reports.models.collectives import (
+from plugins.predict.models.collectives import (
     Choice,
-    Law,
     Points,
-    aggregated_factor,
     asymptotic_bandwidth,
     fit_collective,
     points,
 )
-from reports.models.collectives_ahead import Ahead
+from plugins.predict.models.collectives_ahead import Ahead
+from plugins.predict.operations import alternatives, expression_text, startup_text
+from reports.models.collectives import Law, aggregated_factor
 
 pytestmark = pytest.mark.numerical
 

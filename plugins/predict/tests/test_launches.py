@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from bench.claims.point_to_point import ALPHA_S, BETA_S_PER_BYTE, SIZES, drawn, modelled, truth
-from reports.models.launches import lack_of_fit, with_launches
-from reports.models.point_to_point import _fit, segmented
+from plugins.predict.models.launches import lack_of_fit, with_launches
+from plugins.predict.models.point_to_point import _fit, segmented
 
 pytestmark = pytest.mark.numerical
 

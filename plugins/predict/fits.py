@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong, echo and NetPIPE as laws: lines per protocol segment, and protocol switches."""
+"""Ping-pong, echo and NetPIPE as laws: lines per protocol segment, and protocol switches; what laws
+add to the checks of a report."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
+from plugins.predict.models.launches import LEAST_LAUNCHES, fewest_launches, with_launches
+from plugins.predict.models.parts import LEAST_POINTS
+from plugins.predict.models.point_to_point import MOST_SIZES, Line, Segmentation, segmented
+from plugins.predict.operations import CHECK, against_counts, expressions, latencies
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.common.curves import chosen_construct
-from reports.models.launches import LEAST_LAUNCHES, fewest_launches, with_launches
-from reports.models.parts import LEAST_POINTS
-from reports.models.point_to_point import MOST_SIZES, Line, Segmentation, segmented
 from reports.notation import units
 from reports.notation.values import between, quantity
 from reports.show.lines import EFFORT, iterations, line_rate
+from reports.show.panel import Picture
 from reports.show.rows import message_bytes, name_cell
 from reports.show.tables import Cell, Column, Heading, Lead, Table, numeric, pivot
 from reports.statistics.descriptive import Interval
@@ -30,8 +33,11 @@ LEAST_FOR_HALF = 3
 LEAST_START_S = 10e-9
 #: A rate of more than this share of the line rate is none that the link can carry.
 MOST_OF_LIMIT = 1.02
-#: The metric that a check's curves are made of, where it is not the half round trip of our own.
-_METRICS = {"netpipe": "netpipe_half_round_trip"}
+#: Checks with curves, and the metric of each.
+_METRICS = {
+    **dict.fromkeys(("echo", "pt2pt"), "half_round_trip"),
+    "netpipe": "netpipe_half_round_trip",
+}
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
 @lru_cache(maxsize=16)
 def _groups(analysis: Analysis, check: str) -> dict[tuple[str, str], dict[int, Row]]:
     """By title and environment, the row of each size; in reading order."""
-    rows = analysis.rows_of(check, _METRICS.get(check, "half_round_trip"))
+    rows = analysis.rows_of(check, _METRICS[check])
     chosen = chosen_construct(rows)
     groups: dict[tuple[str, str], dict[int, Row]] = {}
     for row in rows:
@@ -222,4 +228,21 @@ def switches_table(analysis: Analysis, check: str) -> Table | None:
         " last size below and the first above. A bend: only the slope changes, as where a link or"
         " a cache fills. Found again: the share of bootstrap replicates that breaks in the same"
         " interval; from five launches on launches are drawn anew, below residuals.",
+    )
+
+
+def check_parts(
+    analysis: Analysis, check: str
+) -> tuple[Callable[[], list[Picture]], Callable[[], list[Table]]]:
+    """Functions that make the pictures and tables that laws add to a check."""
+    pictures: tuple[Callable[[], Picture | None], ...] = ()
+    tables: tuple[Callable[[], Table | None], ...] = ()
+    if check in _METRICS:
+        tables = partial(fits_table, analysis, check), partial(switches_table, analysis, check)
+    elif check == CHECK:
+        pictures = (partial(against_counts, analysis),)
+        tables = partial(expressions, analysis), partial(latencies, analysis)
+    return (
+        lambda: [picture for make in pictures if (picture := make())],
+        lambda: [table for make in tables if (table := make())],
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reports.checks.common.hops import hop_series, hops_table, slopes_by_block
+from plugins.papers.hops import hop_series, hops_table, slopes_by_block
 from reports.checks.sections import check_parts
 from reports.tests.synthetic import analysed, case, metric
 
@@ -93,24 +93,6 @@ def test_hops_are_a_place_and_get_no_statistics_of_their_own(analysis):
     anchors = [table.anchor for table in part.tables]
     assert anchors[0] == "table-echo-hops" and "table-echo-hops" not in anchors[1:]
     assert "table-echo-half-round-trip" in anchors
-
-
-def test_all_pairs_are_put_together_by_their_hops(tmp_path):
-    hops = {("n1", "n2"): 1, ("n1", "n3"): 3, ("n2", "n3"): 3}
-
-    def pairs(record):
-        metrics = [
-            metric(name, value, node=node, peer=peer)
-            for (node, peer), count in hops.items()
-            for name, value in (("pair_latency", 5e-6 + 2e-6 * count), ("hops", count))
-        ]
-        return record | {"metrics": metrics}
-
-    cases = [case("alltoall_pairs", "lam", {"ranks": 3})]
-    found = analysed(tmp_path / "run", cases, blocks=BLOCKS, edit=pairs)
-    (series,) = hop_series(found, "alltoall_pairs")
-    assert series.times == {1: pytest.approx(7e-6), 3: pytest.approx(11e-6)}
-    assert series.per_hop.median == pytest.approx(2e-6)
 
 
 def test_without_two_hop_counts_there_is_nothing_to_show(tmp_path):

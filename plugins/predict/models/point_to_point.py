@@ -17,7 +17,13 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from reports.models.parts import LEAST_POINTS, MOST_PARTS, best_edges, costs_of_parts, line_of
+from plugins.predict.models.parts import (
+    LEAST_POINTS,
+    MOST_PARTS,
+    best_edges,
+    costs_of_parts,
+    line_of,
+)
 from reports.statistics.descriptive import Interval, Vector
 
 #: Beyond this the search, whose cost grows with the square, is refused.
@@ -135,17 +141,6 @@ class Segmentation:
     def switches(self) -> tuple[Break, ...]:
         """The breaks at which the time steps: changes of protocol."""
         return tuple(one for one in self.breaks if one.is_switch)
-
-
-def plain_line(sizes: Sequence[int], times_s: Sequence[float]) -> Line:
-    """α and β by least squares of absolute residuals, unbounded, as the papers fitted theirs.
-
-    For comparison only: the longest messages decide it, and α may come out negative. At least 2
-    sizes. `rms` is that of the relative residuals.
-    """
-    m, t = _checked(sizes, times_s, least=2)
-    slope, offset = np.polyfit(m, t, 1).tolist()
-    return _line(m, t, offset, slope)
 
 
 def segmented(

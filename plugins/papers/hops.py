@@ -8,6 +8,7 @@ squares: launches of one block have met the same state of the machine, and block
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -18,12 +19,13 @@ from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.units import bytes_text, count_text, fixed
 from reports.notation.values import between, interval_text, not_resolved
 from reports.show.lines import EFFORT
+from reports.show.panel import Picture
 from reports.show.rows import message_bytes, name_cell
 from reports.show.tables import Cell, Table, numeric, pivot
 from reports.statistics.descriptive import Summary, summarise
 
 #: Metric of each check that is the time of a message.
-TIMES = {"alltoall_pairs": "pair_latency", "echo": "half_round_trip", "pt2pt": "half_round_trip"}
+TIMES = {"echo": "half_round_trip", "pt2pt": "half_round_trip"}
 #: Parameters in which cases of different hop counts may differ.
 _FREE = (*EFFORT, "hops", "distance")
 
@@ -56,14 +58,14 @@ def hop_series(analysis: Analysis, check: str) -> tuple[HopSeries, ...]:
     """Series of a check by case, message length and environment."""
     groups: dict[tuple[str, int, int, str], tuple[list[Row], Times]] = {}
     order = list(analysis.looks)
-    hops = {(row.series.case, row.series.at): row for row in analysis.rows_of(check, "hops")}
+    hops = {row.series.case: row for row in analysis.rows_of(check, "hops")}
     for row in analysis.rows_of(check, TIMES[check]) if hops else ():
-        distance = hops.get((row.series.case, row.series.at if check == "alltoall_pairs" else ()))
+        distance = hops.get(row.series.case)
         if distance is None or row.series.at_value("construct") not in (None, "Send/Recv"):
             continue
         case = analysis.case(row)
         title = analysis.labels[check].name(case, _FREE)
-        size = message_bytes(row) or int(case.params.get("latency_bytes", 0))
+        size = message_bytes(row)
         key = title, size, order.index(case.environment), case.environment
         rows, times = groups.setdefault(key, ([], {}))
         rows.append(row)
@@ -156,3 +158,15 @@ def _no_time_per_hop(summary: Summary) -> str | None:
 def _us(time_s: float) -> str:
     """Microseconds with two decimals; what rounds to nothing has no sign."""
     return fixed(round(time_s * 1e6, 2) + 0.0, 2)
+
+
+def check_parts(
+    analysis: Analysis, check: str
+) -> tuple[Callable[[], list[Picture]], Callable[[], list[Table]]]:
+    """Functions that make the pictures, none, and the table that hops add to a check."""
+
+    def tables() -> list[Table]:
+        table = hops_table(analysis, check) if check in TIMES else None
+        return [table] if table else []
+
+    return list, tables

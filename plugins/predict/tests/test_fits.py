@@ -3,11 +3,11 @@
 
 import pytest
 
+from plugins.predict.fits import _numbers, curves, fits_table, switches_table
+from plugins.predict.models.point_to_point import Line
 from reports.analysis.run import analyse
-from reports.checks.common.fits import _numbers, curves, fits_table, switches_table
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
-from reports.models.point_to_point import plain_line
 from reports.notation.units import ReadableUnit
 from reports.tests.synthetic import analysed, case, changed, metric, quick_cases, write_run
 
@@ -79,14 +79,14 @@ def test_the_fits_give_each_segment(analysis):
 
 
 def test_what_no_link_has_is_told_with_its_reason_not_as_a_number(analysis):
-    line = plain_line(SHORT, [half_round_trip("mpich", size, 100) for size in SHORT])
+    line = Line(20e-6, 1e-9, 0, SHORT[-1], len(SHORT), 0.0)
     unit = ReadableUnit("MB/s", 1e6)
     _, start, rate, *_ = _numbers(line, unit, 2e9)
     assert (start.text, rate.text) == ("20.0", "1\u202f000")
     _, start, rate, half, *_ = _numbers(line, unit, 125e6)
     assert (start.text, rate.text, half.text) == ("20.0", "–", "–")
     assert rate.badges == ("above the line rate, 125.0 MB/s",)
-    none = plain_line(SHORT[1:], [1e-9 * size for size in SHORT[1:]])
+    none = Line(0.0, 1e-9, SHORT[1], SHORT[-1], len(SHORT) - 1, 0.0)
     _, start, rate, half, *_ = _numbers(none, unit, None)
     assert (start.text, start.badges) == ("–", ("no start-up time is seen",))
 

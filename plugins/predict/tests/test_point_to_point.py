@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import lsq_linear, nnls  # type: ignore[import-untyped]
 
 from bench.claims.point_to_point import FEW, SMOOTH, found_in, packets
-from reports.models.parts import best_edges, costs_of_parts
-from reports.models.point_to_point import _fit, plain_line, segmented
+from plugins.predict.models.parts import best_edges, costs_of_parts
+from plugins.predict.models.point_to_point import _fit, segmented
 
 pytestmark = pytest.mark.numerical
 
@@ -51,17 +51,6 @@ def test_constant_times_have_no_bandwidth():
     line = _fit(np.array([0.0, 1.0, 2.0, 4.0]), np.full(4, 5e-6))
     assert (line.alpha_s, line.beta_s_per_byte) == (pytest.approx(5e-6), 0.0)
     assert line.half_length_bytes is line.bandwidth_bytes_per_s is None
-
-
-def test_one_plain_line_over_a_bend_may_even_give_a_negative_latency():
-    data = times(limit=65536, bend=4.0)
-    assert plain_line(SIZES, data).alpha_s < 0
-    assert segmented(SIZES, data).segments[0].alpha_s == pytest.approx(ALPHA_S, rel=0.01)
-
-
-def test_the_plain_line_is_the_usual_one():
-    line = plain_line([0, 100, 200], [1e-6, 3e-6, 2e-6])
-    assert (line.beta_s_per_byte, line.alpha_s) == pytest.approx((5e-9, 1.5e-6))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reports.models.collectives import CollectiveModel, Fit, Points, design
+from plugins.predict.models.collectives import CollectiveModel, Fit, Points, design
 from reports.statistics.descriptive import Matrix, Vector
 
 #: A law whose BIC is greater than the best one's by this is out of the question ("very strong"

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from assay.documents.report import build_report
+from plugins.predict import operations as collectives
 from reports.analysis.run import analyse
-from reports.checks.collectives import tables as collectives
 from reports.load.loading import load_run
-from reports.notation.units import significant
 from reports.tests import synthetic
 
 COUNTS = (2, 3, 4, 6, 8, 16)
@@ -102,11 +101,3 @@ def test_the_report_has_the_section(run):
     for anchor in (*pictures, "table-collective-expressions"):
         assert f'id="{anchor}"' in page
     assert "as Table 3 of Hwang" in text
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(3412.3, "3\u202f412"), (99.96, "100"), (12.345, "12.3"), (0.0376, "0.0376"), (0, "0")],
-)
-def test_three_digits_need_no_powers_of_ten(value, shown):
-    assert significant(value) == shown
