@@ -165,7 +165,7 @@ class Field:
         through those of at most `up_to` bytes, and three at least."""
 
         def part(sizes: list[float], times_s: Sequence[float]) -> float:
-            beta, alpha = np.polyfit(sizes, times_s, 1).tolist()
+            beta, alpha = map(float, np.polyfit(sizes, times_s, 1))
             if gives == "half_length":
                 return alpha / beta if alpha > 0 and beta > 0 else math.nan
             return alpha if gives == "start_up" else beta

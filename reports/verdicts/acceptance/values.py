@@ -24,9 +24,9 @@ from records.site.limits import Nominal, nominal
 from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, PEER, SUMMARY
 from records.text.natural import natural_order
+from reports.analysis.mix import mix_of
 from reports.load.loading import AtKey, Run, Series
 from reports.load.scans import PairColumns, Scan, columns_of, joined
-from reports.verdicts.mix import mix_of
 
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]

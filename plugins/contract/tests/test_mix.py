@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput of a mix: makespan from submissions, work of valid jobs, the slowest job named."""
+"""Throughput of a mix: makespan from submissions, work of valid jobs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from assay.documents.acceptance_files import RERUN, lists
+from plugins.contract.mixes import mix_facts, report_section
 from records.criteria import Criteria
 from records.run.record import read_records
+from reports.analysis.mix import Mix, MixJob, _fault
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.show.raw_links import RawLinks
@@ -22,12 +24,10 @@ from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import chained, changed, with_records
 from reports.verdicts.acceptance.criteria_judges import Context, judge_mix
 from reports.verdicts.acceptance.values import gather
-from reports.verdicts.choice.result import choice_result
-from reports.verdicts.mix import Mix, MixJob, MixKind, _fault
 
 
-def job(kind="a", *, node="n1", submitted=0.0, ended=10.0, rate=2.0, work=1.0, mix=1):
-    return MixJob(kind, (node,), (submitted, ended), work, rate, "1/s", mix=mix)
+def job(*, submitted=0.0, ended=10.0, work=1.0, mix=1):
+    return MixJob((submitted, ended), work, mix)
 
 
 #: By which factor the times of so many jobs of kind 0, 1 or 2 are longer on a healthy machine.
@@ -52,24 +52,20 @@ def throughputs(luck, mixes, seed):
     return found
 
 
-def test_throughput_is_work_over_nodes_and_makespan():
-    mix = Mix([job(ended=10), job(submitted=2, ended=40), job(kind="b", work=3)], 2)
-    assert (mix.makespan_s, mix.throughput) == (40, pytest.approx((1 + 1 + 3) / (2 * 40)))
-
-
-def test_a_job_without_an_answer_does_no_work():
-    mix = Mix([job(), job(rate=None)], 1)
-    assert (mix.throughput, mix.valid) == (pytest.approx(1 / 10), 1)
-    assert ("jobs", "2, 1 valid") in mix.facts
+def test_throughput_is_work_over_nodes_and_makespan_and_a_job_without_an_answer_does_none():
+    mix = Mix([job(ended=10), job(submitted=2, ended=40, work=0), job(work=3)], 2)
+    assert mix.makespans_s == {1: 40}
+    assert mix.throughputs == {1: pytest.approx((1 + 3) / (2 * 40))}
+    assert ("jobs", "3, 2 valid") in mix_facts(mix)
 
 
 def test_of_several_mixes_the_median_counts():
     ended = {1: 10, 4: 20, 7: 40}
     mix = Mix([job(ended=s, mix=first) for first, s in ended.items()], 1)
     assert mix.makespans_s == ended
-    assert (mix.makespan_s, mix.throughput) == (20, 1 / 20)
     assert mix.throughputs == {1: 0.1, 4: 0.05, 7: 0.025}
-    assert ("mixes", "3, medians of them; 90.0 to 360") in mix.facts
+    assert dict(mix_facts(mix))["makespan"] == "20.0 s"
+    assert ("mixes", "3, medians of them; 90.0 to 360") in mix_facts(mix)
 
 
 def test_a_mix_that_was_cut_short_does_not_count():
@@ -96,31 +92,10 @@ def test_a_mix_is_judged_by_its_throughput_however_its_jobs_scatter(luck, tmp_pa
     assert failed[0.8] >= 190
 
 
-def test_rates_of_a_kind_have_the_harmonic_mean():
-    kind = MixKind("a", [job(rate=None), job(rate=1.0), job(rate=3.0)])
-    assert kind.mean_text.startswith("1.5")
-    assert MixKind("a", [job(rate=None)]).mean_text == "–"
-
-
-def test_the_slowest_job_is_named_with_its_nodes_and_the_spread_of_its_kind():
-    rates = (2.0, 1.9, 2.1, 1.95, 2.05, 1.0)
-    wide = [job("b", rate=rate, node="n1") for rate in (2.0, 1.5, 3.0)]
-    mix = Mix([*(job(rate=rate, node="n3") for rate in rates), *wide], 4)
-    assert dict(mix.facts)["slowest job"] == (
-        "51 % of its kind's median, a on n3; half of its kind are within 3.8 %"
-    )
-    assert [row[-2].text for row in mix.table().rows] == ["51 %", "75 %"]
-    assert [kind.slowest.nodes for kind in mix.kinds] == [("n3",), ("n1",)]
-
-
 def test_a_report_has_the_mix(tmp_path):
-    analysis = analyse(load_run(mixed(tmp_path / "run")))
-    (section,) = [
-        one for one in choice_result(analysis, [], RawLinks("..")).sections if one.anchor == "mix"
-    ]
-    facts, table = section.blocks
+    section = report_section(analyse(load_run(mixed(tmp_path / "run"))), RawLinks(".."))
+    (facts,) = section.blocks
     assert "135 work a node and hour" in dict(facts.pairs)["throughput"]
-    assert len(table.rows) == 2
 
 
 def mixed(folder, makespans=(100, 102, 98)):
