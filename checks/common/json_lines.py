@@ -21,7 +21,6 @@ from checks.common.evidence.clocks import Stamp, set_by
 from checks.common.evidence.marked_lines import marked_lines, whole_object
 from checks.common.evidence.ranks import Evidence, read_evidence
 from records.metric import Metric, MetricDefinition
-from records.run.mpi_profile import RankProfile, profile_fault, rank_profile
 from records.site.limits import LINK_MOST_BYTES_PER_S
 from records.units import unit_of
 
@@ -35,6 +34,8 @@ _SHOWN = 80
 #: How session.sh begins its stamps, its allocation and its exit status.
 _OF_SESSION = tuple(f'{{"assay":"{kind}' for kind in ("stamp", "allocation", "exit"))
 
+#: Members of a rank's line of the MPI profile that a record keeps.
+PROFILE = ("rank", "elapsed_s", "mpi_s", "calls")
 #: Seconds that the clocks of two hosts may differ; munge refuses a job's credential beyond them.
 CLOCKS_APART_S = 300.0
 
@@ -59,7 +60,7 @@ class Output:
     errors: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     ended_programs: list[Any] = field(default_factory=list)
-    profile: list[RankProfile] = field(default_factory=list)
+    profile: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def ended(self) -> bool:
@@ -144,15 +145,6 @@ class Output:
             raise OutputError("the launch gave no evidence of where its ranks ran")
         return self.evidence.hosts()
 
-    def profile_by_rank(
-        self, ranks: int, *, whole: bool = True, own: bool = False
-    ) -> list[RankProfile]:
-        """The MPI profile of each rank. Raises OutputError for what cannot be (profile_fault)."""
-        profile = sorted(self.profile, key=lambda rank: rank.rank)
-        if fault := profile_fault(profile, ranks, whole=whole, own=own):
-            raise OutputError(fault)
-        return profile
-
 
 def parse(text: str, metrics: Mapping[str, MetricDefinition], token: str | None = None) -> Output:
     """Sort the JSON lines of `text`; `metrics` are those that the program may print.
@@ -213,7 +205,7 @@ def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDef
         case {"assay": "end", "ok": True}:
             output.ended_programs.append(entry.get("program"))
         case {"assay": "profile"}:
-            output.profile.append(_read(rank_profile, entry))
+            output.profile.append({name: entry.get(name) for name in PROFILE})
         case {"assay": "evidence"}:
             _once(output.evidence is None, "the evidence")
             output.evidence = _read(read_evidence, entry)

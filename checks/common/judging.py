@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from checks.common import json_lines
 from checks.common.answer import beyond_window, longer_than_launch
@@ -26,7 +27,7 @@ from checks.common.session.outcome import Outcome, check_encoding
 from checks.common.session.preparation import NO_MODULE
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT, UNPROVEN
 from records.metric import Metric
-from records.run.mpi_profile import RankProfile
+from records.plugins import hooks
 from records.site.limits import bound, is_beyond
 from records.site.pair_scans import ARTIFACT
 
@@ -205,12 +206,18 @@ def _by_its_answer(
     )
 
 
-def _profile(output: json_lines.Output, launch: MpiCheck) -> list[RankProfile]:
+def _profile(output: json_lines.Output, launch: MpiCheck) -> list[dict[str, Any]]:
+    """The MPI profile of each rank, which the plugin of profiles has looked through."""
     whole = not launch.definition.one_sided(launch.params)
     own = launch.prints_metrics and launch.definition.is_shipped
-    profile = output.profile_by_rank(launch.setting.ranks, whole=whole, own=own)
-    if fault := longer_than_launch(max(rank.elapsed_s for rank in profile), output):
-        raise json_lines.OutputError(f"an MPI profile: {fault}")
+    profile = output.profile
+    for read in hooks("mpi_profile"):
+        try:
+            profile, elapsed_s = read(profile, launch.setting.ranks, whole=whole, own=own)
+        except ValueError as error:
+            raise json_lines.OutputError(str(error)) from error
+        if fault := longer_than_launch(elapsed_s, output):
+            raise json_lines.OutputError(f"an MPI profile: {fault}")
     return profile
 
 

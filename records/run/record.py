@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +22,6 @@ from records.files import append_whole
 from records.input_files import MOST_LINE_BYTES, decoded, opened, refuse_twice, whole_lines
 from records.metric import Metric
 from records.run.chain import Chain, chain_of, write_seal
-from records.run.mpi_profile import RankProfile
 from records.values import Count, Params
 
 SCHEMA = 2
@@ -73,7 +72,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[Metric]
     flags: list[str]
     artifacts: dict[str, str]
-    profile: list[RankProfile] | msgspec.UnsetType = msgspec.UNSET
+    profile: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
     neighbours: list[Neighbour] | msgspec.UnsetType = msgspec.UNSET
     drawn_alone: bool | msgspec.UnsetType = msgspec.UNSET
     programs: dict[str, str | None] | msgspec.UnsetType = msgspec.UNSET

@@ -17,7 +17,6 @@ import msgspec
 
 from checks.common.session.faults import Fault
 from records.metric import Metric
-from records.run.mpi_profile import RankProfile
 from records.run.queue_state import QueueState
 from records.run.record import Status
 
@@ -71,7 +70,7 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     reason: str | None = None
     metrics: list[Metric] = []
     flags: list[str] = []
-    profile: list[RankProfile] | None = None
+    profile: list[dict[str, Any]] | None = None
     launch_index: int = -1
     job_id: str | None = None
     nodes: list[str] = []

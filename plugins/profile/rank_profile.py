@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MPI profile of a launch as a record keeps it: what each rank called, with whom, how long.
 
-The fields are those of the line that checks/common/src/mpiprofile prints for each rank.
+The fields are those of the line that checks/mpiprofile prints for each rank.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import isclose
+from typing import Any
 
 import msgspec
+
+from records.errors import AssayError
+from records.run.record import Record
 
 #: Every call that the profiler wraps, in the order in which it prints them (profile.h).
 _NAMES = (
@@ -73,8 +77,31 @@ class RankProfile(msgspec.Struct, frozen=True):
     calls: list[CallProfile]
 
 
-def rank_profile(entry: object) -> RankProfile:
-    """The profile in a parsed line. Raises ValueError saying what is wrong with it."""
+def read_profile(
+    entries: Sequence[Mapping[str, Any]], ranks: int, *, whole: bool = True, own: bool = False
+) -> tuple[list[dict[str, Any]], float]:
+    """The profile that a launch printed, by ascending rank, as a record keeps it, and the seconds
+    of its longest rank. Raises ValueError saying what is wrong with it."""
+    profile = sorted(map(_rank_profile, entries), key=lambda rank: rank.rank)
+    if fault := profile_fault(profile, ranks, whole=whole, own=own):
+        raise ValueError(fault)
+    return msgspec.to_builtins(profile), max(rank.elapsed_s for rank in profile)
+
+
+def kept_profile(record: Record) -> list[RankProfile]:
+    """The profile in a record; empty without one. Raises AssayError for what is none."""
+    if record.profile is msgspec.UNSET:
+        return []
+    try:
+        return msgspec.convert(record.profile, list[RankProfile])
+    except msgspec.ValidationError as error:
+        raise AssayError(
+            f"the record of {record.case_id}, block {record.block}: an MPI profile that cannot be"
+            f" read: {error}"
+        ) from error
+
+
+def _rank_profile(entry: Mapping[str, Any]) -> RankProfile:
     try:
         profile = msgspec.convert(entry, RankProfile)
     except msgspec.ValidationError as error:

@@ -8,14 +8,14 @@ export cc=$1 # for launcher.sh
 out=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
-# shellcheck source-path=SCRIPTDIR source=../../proof/launcher.sh
-source "$here/../../proof/launcher.sh"
+# shellcheck source-path=SCRIPTDIR source=../../../../../checks/common/src/proof/launcher.sh
+source "$here/../../../../../checks/common/src/proof/launcher.sh"
 
 prove() { # prove WHAT PROGRAM [evidence]
     for ranks in 1 2 3 4; do
         echo "== $library: $1, $ranks ranks"
         timeout 600 "${launch[@]}" -np "$ranks" "$out/$2" </dev/null >"$work/lines" || failed=1
-        LD_PRELOAD='' python3 -B "$here/../../../tests/prove_profile.py" "$ranks" "${@:3}" <"$work/lines" || failed=1
+        LD_PRELOAD='' python3 -B "$here/prove_profile.py" "$ranks" "${@:3}" <"$work/lines" || failed=1
     done
 }
 
