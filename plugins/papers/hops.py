@@ -8,7 +8,6 @@ squares: launches of one block have met the same state of the machine, and block
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -19,7 +18,6 @@ from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.units import bytes_text, count_text, fixed
 from reports.notation.values import between, interval_text, not_resolved
 from reports.show.lines import EFFORT
-from reports.show.panel import Picture
 from reports.show.rows import message_bytes, name_cell
 from reports.show.tables import Cell, Table, numeric, pivot
 from reports.statistics.descriptive import Summary, summarise
@@ -158,15 +156,3 @@ def _no_time_per_hop(summary: Summary) -> str | None:
 def _us(time_s: float) -> str:
     """Microseconds with two decimals; what rounds to nothing has no sign."""
     return fixed(round(time_s * 1e6, 2) + 0.0, 2)
-
-
-def check_parts(
-    analysis: Analysis, check: str
-) -> tuple[Callable[[], list[Picture]], Callable[[], list[Table]]]:
-    """Functions that make the pictures, none, and the table that hops add to a check."""
-
-    def tables() -> list[Table]:
-        table = hops_table(analysis, check) if check in TIMES else None
-        return [table] if table else []
-
-    return list, tables

@@ -22,7 +22,7 @@ from plugins.predict.models.communication import (
 from plugins.predict.outcome import Measured, Problem, Scaling, Subject
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis, Row, flags_of
-from reports.checks.su3_rmd.cases import EXTENTS, LAYOUT, lattice_cases, settings_text
+from reports.checks.su3_rmd import EXTENTS, LAYOUT, lattice_cases, settings_text
 from reports.notation.labels import lattice_text
 from reports.notation.units import about_bytes_text
 

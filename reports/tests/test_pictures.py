@@ -253,7 +253,7 @@ def test_launches_that_share_a_core_are_hollow_in_every_picture(
 
     cases = quick_cases(("mpich", "lam"))
     analysis = analysed(tmp_path, cases, blocks=5, edit=flagged)
-    parts, _ = check_parts(analysis, [])
+    parts = check_parts(analysis)
     pictures = run_pictures(analysis, parts)
     drawn = [
         mark

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from plugins.papers import paired
 from reports.analysis.run import Analysis
 from reports.checks.common import blocks
 from reports.checks.common.curves import latency_and_bandwidth
@@ -36,8 +37,8 @@ def comparison_table(analysis: Analysis) -> Table | None:
         echo, netpipe = (times.get(size, {}) for times in pairs[name, transport])
         alone = pairs[name, "tcp"][0].get(size, {}) if transport == "library" else {}
         return [
-            *blocks.compared_cells(echo, netpipe, ReadableUnit("µs", 1e-6)),
-            range_cell(whole / part for whole, part in blocks.together(echo, alone)),
+            *paired.compared_cells(echo, netpipe, ReadableUnit("µs", 1e-6)),
+            range_cell(whole / part for whole, part in paired.together(echo, alone)),
         ]
 
     return pivot(

@@ -89,7 +89,7 @@ def test_an_outlier_block_makes_no_time_per_hop(tmp_path, blocks, edit, said):
 
 
 def test_hops_are_a_place_and_get_no_statistics_of_their_own(analysis):
-    ((part,), _) = check_parts(analysis, pictures=False)
+    (part,) = check_parts(analysis, pictures=False)
     anchors = [table.anchor for table in part.tables]
     assert anchors[0] == "table-echo-hops" and "table-echo-hops" not in anchors[1:]
     assert "table-echo-half-round-trip" in anchors

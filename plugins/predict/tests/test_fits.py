@@ -92,7 +92,7 @@ def test_what_no_link_has_is_told_with_its_reason_not_as_a_number(analysis):
 
 
 def test_a_report_shows_them_and_none_without_an_echo(analysis, tmp_path):
-    ((section,), _) = check_parts(analysis)
+    (section,) = check_parts(analysis)
     assert "table-echo-fits" in [table.anchor for table in section.tables]
     other = analysed(tmp_path / "run", quick_cases(("mpich",)))
     for make in (fits_table, switches_table):

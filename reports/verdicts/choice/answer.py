@@ -12,7 +12,6 @@ from records.plugins import hooks
 from records.text.reasons import grouped
 from reports import commands
 from reports.analysis.neighbours import neighbours_of
-from reports.analysis.original_digits import beside_originals, differences
 from reports.analysis.run import BAD, Analysis
 from reports.answers import Answer, State, listed, short_reason
 from reports.commands import NextCommand
@@ -151,9 +150,6 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
     """Limits of what a run tells, whatever its answer is, the gravest first, each with the rows
     behind it."""
     run, found, good = analysis.run, analysis.comparisons, analysis.counts["ok"]
-    if differing := _digits_that_differ(analysis):
-        text = f"whether our lattice program is right: {differing}"
-        yield Sentence(text, "#check-su3-rmd", "bad")
     for name, why in found.score.excluded if found.score else _all_failed(run):
         yield Sentence(f"how {name} compares: {why}", "#launches", "bad")
     if found.dependence and found.dependence.found:
@@ -180,17 +176,6 @@ def not_known(analysis: Analysis) -> Iterator[Sentence]:
         yield Sentence(text, "#launches", "bad")
     elif run.provenance.site.virtual:
         yield Sentence("the speed of a real cluster: this one is virtual", "#provenance", "open")
-
-
-def _digits_that_differ(analysis: Analysis) -> str:
-    """Cases in which our lattice program's digits are not the original's; "" if none."""
-    digits = [
-        differences(ours.texts, original.texts)
-        for ours, original in beside_originals(analysis)
-        if original and ours.case.params.get("precision", "double") == "double"
-    ]
-    cases = f"{sum(map(bool, digits))} of {count_text(len(digits), 'case')}"
-    return f"its digits and the original's differ in {cases}" if any(digits) else ""
 
 
 def _all_failed(run: Run) -> Iterator[tuple[str, str]]:
