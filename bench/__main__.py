@@ -22,7 +22,6 @@ BENCHES = (
         "start",
         "plan",
         "overhead",
-        "su3_rmd",
         "statistics",
         "choice",
         "collectives",

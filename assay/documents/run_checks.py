@@ -6,8 +6,10 @@ What could not be verified is reported as such, and never counts as good. Nothin
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,14 +17,13 @@ from typing import Literal
 from records.errors import AssayError
 from records.input_files import kind_at
 from records.run.archive import RawFiles
-from records.run.belonging import Belonging, raw_paths
+from records.run.belonging import Belonging, checksum_of, raw_paths
 from records.run.chain import SEAL, chain_of
 from records.run.extensions import read_plan
 from records.run.interims import INTERIMS, asked_blocks, read_interims
 from records.run.plan import Plan
 from records.run.provenance import read_provenance
 from records.run.record import Record, has_torn_tail, read_records
-from reports.load.raw_state import file_fault
 
 #: At most so many faults of one kind are listed.
 MOST_LISTED = 20
@@ -113,6 +114,18 @@ def unproven(
                     yield f"{_launch(record)}: is not read again: {text}{remedy}"
 
 
+def _file_fault(files: RawFiles, artifacts: Mapping[str, str], kind: str) -> str | None:
+    """Difference of a raw file of a launch from its record. Raises AssayError for a damaged one."""
+    name, wanted = raw_paths(artifacts)[kind], checksum_of(artifacts, kind)
+    if not wanted:
+        return f"{name} has no checksum in its record"
+    with files.open(name) or nullcontext() as file:
+        if file is None:
+            return f"{name} is missing"
+        same = hashlib.file_digest(file, "sha256").hexdigest() == wanted
+    return None if same else f"{name} is not what its record says"
+
+
 def _launch_faults(
     files: RawFiles, record: Record, reread: Reread | None
 ) -> Iterator[tuple[_Kind, str]]:
@@ -123,7 +136,7 @@ def _launch_faults(
         yield "raw", f"{_launch(record)}: the record names no raw output"
     for kind in paths:
         try:
-            fault = file_fault(files, record.artifacts, kind)
+            fault = _file_fault(files, record.artifacts, kind)
             text = f"{_launch(record)}: {fault}" if fault else ""
         except AssayError as error:  # damage, which has one message for all launches
             text = str(error)
