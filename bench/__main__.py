@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 #: In the order they run. What one measures, and its goal, is the first line of its docstring.
-BENCHES = ("start", "plan", "overhead", "su3_rmd", "report", "scans", "history", "verdicts")
+BENCHES = ("start", "plan", "overhead", "report", "scans", "history", "verdicts")
 _ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Annotated
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, NEWEST, argument, pictures, repeated
+from assay.cli.arguments import JSON, NEWEST, argument, pictures
 from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
 from assay.run.named_runs import run_of
 from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
-from checks.common.registry import FOLDERS
-from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import Form, as_text, key
@@ -44,11 +42,11 @@ def report_command(arguments: argparse.Namespace) -> int:
     if arguments.pictures is not None:
         if arguments.json:
             raise AssayError("--pictures writes no report, of which --json tells; leave one out")
-        written = take_out(run.path, arguments.pictures, _folders(arguments.checks))
+        written = take_out(run.path, arguments.pictures)
         print(*written, sep="\n")
         return ExitStatus.PASS
     formats = tuple(arguments.format or default_formats())
-    made = build_report(run.path, arguments.out, formats, _folders(arguments.checks))
+    made = build_report(run.path, arguments.out, formats)
     if arguments.json:
         print(as_text(report_form(made.analysis, made.files)), end="")
     else:
@@ -87,16 +85,6 @@ def _bad(analysis: Analysis) -> list[Bad]:
     return found
 
 
-def _folders(checks: Sequence[Path]) -> list[Path]:
-    folders = list(dict.fromkeys([*checks, *further_folders()]))
-    for folder in folders:
-        if not folder.is_dir():
-            raise AssayError(
-                f"{folder}: no such folder of checks; give one that holds NAME/report.py"
-            )
-    return folders
-
-
 def end(status: StatusForm, code: ExitStatus, *, report: bool, as_json: bool) -> None:
     """Tell how a run ended and what it says; it stays as it is if its report cannot be written."""
     made = _report_of(status.run) if report else None
@@ -113,7 +101,7 @@ def end(status: StatusForm, code: ExitStatus, *, report: bool, as_json: bool) ->
 def _report_of(run: str) -> Report | None:
     """All files but the PDF, which takes a browser's time: `assay report` prints it."""
     try:
-        return build_report(Path(run), checks=_folders(FOLDERS))
+        return build_report(Path(run))
     except AssayError as error:
         print(f"assay: no report: {error}; try again: assay report {run}", file=sys.stderr)
         return None
@@ -128,11 +116,5 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--format", None, action="append", choices=FORMATS),
         argument("--out", "folder; default: RUN/report", type=Path),
         pictures("of the page", only=True),
-        repeated(
-            "--checks DIR",
-            "a folder of checks outside the tree, for the report.py that they bring; may be"
-            f" repeated; {FURTHER_CHECKS} names more",
-            type=Path,
-        ),
         JSON,
     )

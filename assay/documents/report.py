@@ -72,11 +72,8 @@ def build_report(
     run_dir: Path,
     out_dir: Path | None = None,
     formats: Collection[str] = FORMATS[:-1],
-    checks: Sequence[Path] = (),
 ) -> Report:
     """Write the report of `run_dir` into `out_dir` (default: run_dir/report).
-
-    `checks` are folders of checks outside the tree, whose `report.py` make their sections.
 
     Works on unfinished runs, and says so. Raises AssayError for a directory that is no run,
     damaged records or an unknown format; InfrastructureError when a file cannot be written.
@@ -93,12 +90,12 @@ def build_report(
     analysis = analyse(load_run(run_dir))
     wanted = [name for name in FORMATS if name in formats or (name == "html" and "pdf" in formats)]
     links = RawLinks(quote(os.path.relpath(run_dir.resolve(), out_dir.resolve())))
-    parts, faults, further = list[CheckPart](), list[str](), list[Section]()
+    parts, further = list[CheckPart](), list[Section]()
     if {"html", "md"} & {*wanted}:
-        parts, faults = check_parts(analysis, checks, pictures="html" in wanted)
+        parts = check_parts(analysis, pictures="html" in wanted)
         made = (section_of(analysis, links) for section_of in hooks("report_section"))
         further += [section for section in made if section is not None]
-    result = choice_result(analysis, parts, links, (*analysis.run.warnings, *faults), further)
+    result = choice_result(analysis, parts, links, analysis.run.warnings, further)
     try:
         _write_all(out_dir, wanted, analysis, result, links)
     except OSError as error:
@@ -116,14 +113,13 @@ def default_formats() -> tuple[str, ...]:
     return FORMATS if find_browser() else FORMATS[:-1]
 
 
-def take_out(run_dir: Path, folder: Path, checks: Sequence[Path] = ()) -> list[Path]:
+def take_out(run_dir: Path, folder: Path) -> list[Path]:
     """Write each picture of the run's report into `folder` as SVG and PNG; gives the files.
 
     Raises AssayError as load_run does, InfrastructureError when a file cannot be written.
     """
     analysis = analyse(load_run(run_dir))
-    parts, _ = check_parts(analysis, checks)
-    return write_pictures(run_pictures(analysis, parts), analysis.looks, folder)
+    return write_pictures(run_pictures(analysis, check_parts(analysis)), analysis.looks, folder)
 
 
 def write_document(result: Result[Any], folder: Path, stem: str, most_rows: int) -> list[Path]:

@@ -7,9 +7,11 @@ the records were changed and the whole folder was written again, the signature s
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -24,8 +26,14 @@ from records.run.chain import SEAL, SIGNATURE, chain_of, digest, read_sums, sign
 from records.run.interims import INTERIMS, asked_blocks, read_interims, read_plan
 from records.run.plan import Plan
 from records.run.provenance import read_provenance
-from records.run.record import Belonging, Record, has_torn_tail, raw_paths, read_records
-from reports.load.raw_state import file_fault
+from records.run.record import (
+    Belonging,
+    Record,
+    checksum_of,
+    has_torn_tail,
+    raw_paths,
+    read_records,
+)
 from reports.render import html
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier, as_of, make_dossier
 from reports.verdicts.acceptance.result import acceptance_result
@@ -130,7 +138,7 @@ def _launch_faults(
         yield "raw", f"{_launch(record)}: the record names no raw output"
     for kind in paths:
         try:
-            fault = file_fault(files, record.artifacts, kind)
+            fault = _file_fault(files, record.artifacts, kind)
             text = f"{_launch(record)}: {fault}" if fault else ""
         except AssayError as error:  # damage, which has one message for all launches
             text = str(error)
@@ -336,3 +344,15 @@ def _made_again(folder: Path, dossier: Dossier, other: str) -> Check:
         faults.append(str(error))
     note = f"{other}: of {store.DOCUMENT} its checksum alone is compared" if other else ""
     return Check(what, tuple(faults), note)
+
+
+def _file_fault(files: RawFiles, artifacts: Mapping[str, str], kind: str) -> str | None:
+    """Difference of a raw file of a launch from its record. Raises AssayError for a damaged one."""
+    name, wanted = raw_paths(artifacts)[kind], checksum_of(artifacts, kind)
+    if not wanted:
+        return f"{name} has no checksum in its record"
+    with files.open(name) or nullcontext() as file:
+        if file is None:
+            return f"{name} is missing"
+        same = hashlib.file_digest(file, "sha256").hexdigest() == wanted
+    return None if same else f"{name} is not what its record says"

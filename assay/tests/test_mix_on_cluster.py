@@ -8,7 +8,7 @@ from assay.tests.test_run_on_cluster import ASSAY, SITE
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.run.record import read_records
 from records.run.run_directory import open_run
-from reports.verdicts.mix import mix_of
+from reports.analysis.mix import mix_of
 from setup.tests.needs import NEEDS_HPL
 
 __all__ = ["pytestmark"]
@@ -26,5 +26,5 @@ def test_a_mix_of_jobs_is_handed_in_at_once(cluster, tmp_path):
     times = [(str(a.ended_at), str(b.submitted_at)) for a, b in pairwise(handed_in)]
     assert any(later < ended for ended, later in times), times
     mix = mix_of(open_run(str(run)))
-    assert (len(mix.jobs), mix.valid, len(mix.kinds)) == (6, 6, 3)
-    assert mix.makespan_s > 0
+    assert [job.work > 0 for job in mix.jobs] == [True] * 6
+    assert min(mix.makespans_s.values()) > 0

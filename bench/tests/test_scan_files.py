@@ -17,7 +17,6 @@ from records.site.pair_scans import sampled_pairs
 from reports.analysis.run import analyse
 from reports.checks.alltoall_pairs import matrices, slow_pairs_table
 from reports.load.loading import load_run
-from reports.show.draw import svg_of
 
 NODES, ROUNDS = 160, 30
 LOW, HIGH = sampled_pairs(NODES, ROUNDS, 1)
@@ -67,15 +66,11 @@ def test_the_same_values_in_records_are_judged_alike(run):
     assert told(old) == NAMED
 
 
-def test_a_large_machine_is_shown_by_switch_with_its_slow_pairs(run):
+def test_of_a_large_machine_the_slow_pairs_are_listed(run):
     analysis = analyse(run)
-    picture = matrices(analysis, "pair_bandwidth")
-    assert picture is not None and "outlined" in picture.panels[0].alt
-    assert len(svg_of(picture.panels[0])) < 200_000
+    assert matrices(analysis, "pair_bandwidth") is None
     slow = slow_pairs_table(analysis)
     assert slow is not None
-    sampled = len(run.scans[0].columns("pair_bandwidth").low) < NODES * (NODES - 1) // 2
-    assert ("chance to miss a single bad link" in picture.caption) == sampled
     assert any("n78" in row[2].text for row in slow.rows)
 
 

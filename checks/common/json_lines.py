@@ -24,7 +24,6 @@ import msgspec
 from checks.common.evidence import Evidence
 from records.input_files import RefusedFileError, open_regular
 from records.metric import Metric, MetricDefinition
-from records.run.mpi_profile import RankProfile, profile_fault, rank_profile
 from records.text.reasons import speaking
 from records.units import unit_of
 
@@ -41,7 +40,8 @@ _STAMPS = (
     *("session_begin", "boot_begin", "boot_end", "launch_begin"),
     *("launch_end", "halt_begin", "halt_end", "session_end"),
 )
-
+#: Members of a rank's line of the MPI profile that a record keeps.
+PROFILE = ("rank", "elapsed_s", "mpi_s", "calls")
 #: Seconds that the clocks of two hosts may differ; munge refuses a job's credential beyond them.
 CLOCKS_APART_S = 300.0
 
@@ -65,7 +65,7 @@ class Output:
     errors: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     ended_programs: list[Any] = field(default_factory=list)
-    profile: list[RankProfile] = field(default_factory=list)
+    profile: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def ended(self) -> bool:
@@ -105,13 +105,6 @@ class Output:
         if self.evidence is None:
             raise OutputError("the launch gave no evidence of where its ranks ran")
         return self.evidence.hosts()
-
-    def profile_by_rank(self, ranks: int) -> list[RankProfile]:
-        """The MPI profile of each rank. Raises OutputError for what cannot be (profile_fault)."""
-        profile = sorted(self.profile, key=lambda rank: rank.rank)
-        if fault := profile_fault(profile, ranks):
-            raise OutputError(fault)
-        return profile
 
 
 def parse(text: str, metrics: Mapping[str, MetricDefinition], token: str | None = None) -> Output:
@@ -162,7 +155,7 @@ def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDef
         case {"assay": "end", "ok": True}:
             output.ended_programs.append(entry.get("program"))
         case {"assay": "profile"}:
-            output.profile.append(_profile(entry))
+            output.profile.append({name: entry.get(name) for name in PROFILE})
         case {"assay": "evidence"}:
             _once(output.evidence is None, "the evidence")
             output.evidence = read_evidence(entry)
@@ -171,13 +164,6 @@ def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDef
             setattr(output, kind, entry)
         case _:
             raise OutputError(f"a line of unknown form: {str(entry)[:_SHOWN]}")
-
-
-def _profile(entry: dict[str, Any]) -> RankProfile:
-    try:
-        return rank_profile(entry)
-    except ValueError as error:
-        raise OutputError(str(error)) from error
 
 
 def _once(first: bool, what: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from checks.common import json_lines
 from checks.common.answer import beyond_window, longer_than_launch
@@ -24,7 +25,7 @@ from checks.common.session.launch_commands import NO_MODULE
 from checks.common.session.outcome import Loss, Moment, Outcome, check_encoding
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT, UNPROVEN
 from records.metric import Metric
-from records.run.mpi_profile import RankProfile
+from records.plugins import hooks
 from records.site.limits import bound, is_beyond
 from records.site.pair_scans import ARTIFACT
 
@@ -189,10 +190,16 @@ def _by_its_answer(
     )
 
 
-def _profile(output: json_lines.Output, launch: MpiCheck) -> list[RankProfile]:
-    profile = output.profile_by_rank(launch.setting.ranks)
-    if fault := longer_than_launch(max(rank.elapsed_s for rank in profile), output):
-        raise json_lines.OutputError(f"an MPI profile: {fault}")
+def _profile(output: json_lines.Output, launch: MpiCheck) -> list[dict[str, Any]]:
+    """The MPI profile of each rank, which the plugin of profiles has looked through."""
+    profile = output.profile
+    for read in hooks("mpi_profile"):
+        try:
+            profile, elapsed_s = read(profile, launch.setting.ranks)
+        except ValueError as error:
+            raise json_lines.OutputError(str(error)) from error
+        if fault := longer_than_launch(elapsed_s, output):
+            raise json_lines.OutputError(f"an MPI profile: {fault}")
     return profile
 
 

@@ -7,7 +7,6 @@ failed even if its table looks complete; what it had printed is kept as partial.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from checks.common.answer import Reading, died, longer_than_launch, other_program
@@ -60,21 +59,16 @@ class Run(MpiCheck):
 
     def read(self, output: Output, text: str) -> Reading:
         """Every value of the whole table."""
-        greets = True
-        if self.params.test == "osu_hello":
-            # Versions before 5.4 have no greeting, and print none.
-            found = shutil.which(self.program)
-            greets = found is None or osu.GREETING.encode() in Path(found).read_bytes()
-        return read_test(self.params, output, text, greets=greets)
+        return read_test(self.params, output, text)
 
 
-def read_test(asked: OsuParameters, output: Output, text: str, *, greets: bool = True) -> Reading:
+def read_test(asked: OsuParameters, output: Output, text: str) -> Reading:
     """Every value of the one test that was asked for. Raises OutputError."""
     other = died(text) or other_program(None, [], output)
     if other:
         return Reading(wrong=other)
     if asked.test == "osu_hello":
-        osu.check_hello(text, asked.ranks, silent=not greets)
+        osu.check_hello(text, asked.ranks)
         return Reading([measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))])
     if asked.test == "osu_init":
         values = osu.parse_init(text, asked.ranks)

@@ -244,13 +244,6 @@ def _wrong_times(
     ):
         if values[part] > values[whole]:
             yield f"{part} is {values[part]:.9g} s, {whole} {values[whole]:.9g} s"
-    # A profile begins with the barrier before the program's clock.
-    for rank in output.profile:
-        if rank.rank == 0 and rank.elapsed_s < values["program_time"]:
-            yield (
-                f"program_time is {values['program_time']:.9g} s; the MPI profile of rank 0 is of"
-                f" {rank.elapsed_s:.9g} s"
-            )
 
 
 def _seconds_of_ranks(note: dict[str, Any], ranks: int) -> Mapping[tuple[str, str], float]:

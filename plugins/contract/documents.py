@@ -35,6 +35,7 @@ from plugins.contract.forms import (
 )
 from plugins.contract.loading import contract_from_text, kept_criteria
 from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
+from plugins.contract.mixes import mix_facts
 from plugins.contract.result import contract_result
 from plugins.contract.stability.ledger import WatchFolder
 from plugins.contract.stages import JUDGEMENTS, found_run, judged_period, lines_judged, waivers_of
@@ -47,12 +48,12 @@ from records.run.chain import SIGNATURE, digest, read_sums, sums_text
 from records.run.provenance import Provenance
 from records.run.run_directory import RunDirectory, open_run
 from records.site.node_facts import oddities
+from reports.analysis.mix import mix_of
 from reports.render import html
 from reports.render.pdf import find_browser, html_to_pdf
 from reports.result import Result
 from reports.show.rows import provenance_rows
 from reports.verdicts.acceptance.dossier import make_dossier
-from reports.verdicts.mix import mix_of
 
 MACHINE, RISKS, SUMS = "contract.json", "risks.json", "SHA256SUMS"
 #: The names of a document's files without their endings.
@@ -197,7 +198,7 @@ def _mixes(folder: ContractFolder, course: ContractCourse) -> dict[str, list[tup
         with suppress(AssayError):
             run = open_run(str(found_run(folder, name)))
             if run.plan().mix_blocks:
-                found[name] = mix_of(run).facts
+                found[name] = mix_facts(mix_of(run))
     return found
 
 

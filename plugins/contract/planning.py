@@ -23,10 +23,10 @@ from plugins.contract.risks import contract_risks
 from records.criteria import MixCriterion, SpreadCriterion, SuccessCriterion
 from records.errors import AssayError
 from records.run.plan import Plan
+from reports.analysis.mix import NO_MIX
 from reports.load.loading import load_run
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.values import gather, stated_rates
-from reports.verdicts.mix import NO_MIX
 
 #: Launches of a case below which an earlier run shows no spread.
 LEAST_LAUNCHES = 3

@@ -11,6 +11,7 @@ PLUGIN = Plugin(
             "plugins.contract.command:declare",
         )
     },
+    hooks={"report_section": "plugins.contract.mixes:report_section"},
     forms={
         "contract": "plugins.contract.forms:ContractForm",
         "contract-watch": "plugins.contract.stability.result:StabilityForm",

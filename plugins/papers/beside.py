@@ -16,12 +16,13 @@ from plugins.papers.fields import BlockValues, Field, Point, plain_value
 from plugins.papers.run_values import Request, RunValues, found_at
 from plugins.papers.study import Datum, Key, PrintedRow, PrintedTable, Quantity, Study
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.fits import LEAST_FOR_HALF
 from reports.load.launches import Series
 from reports.notation.units import ReadableUnit, as_stated, not_resolved, readable_unit
 from reports.show.rows import environments
 from reports.statistics.descriptive import summarise
 
+#: Fewer launches give no n½: of two, one outlier decides the quotient.
+LEAST_FOR_HALF = 3
 #: Units of values of any size, by SI unit; and as printed, by unit and factor.
 _LABELS = {"1/s": ReadableUnit("MHz", 1e6)}
 _AS_PRINTED = {("1", 0.01): ReadableUnit("%", 0.01), ("bytes", 1024.0): ReadableUnit("KiB", 1024.0)}

@@ -181,19 +181,19 @@ def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
 
 def _shown(shown: Drawn, analysis: Analysis) -> StudyPart:
     """The run's part of a report, with a figure or statement that has no numbers in print."""
-    check = shown.check
+    check, section = shown.check, Section()
+    if shown.shows == "section" and analysis.rows_of(check):
+        section = own_section(check) or generic_section(analysis, check)
+    pictures = [picture for make in section.pictures if (picture := make(analysis))]
+    tables = [table for make in section.tables if (table := make(analysis))]
+    for make in hooks("check_parts") if shown.only or shown.shows == "mpi_profile" else ():
+        pictures_of, tables_of = make(analysis, check)
+        pictures, tables = [*pictures, *pictures_of()], [*tables, *tables_of()]
     if shown.shows == "mpi_profile":
-        parts = [make(analysis, check) for make in hooks("check_parts")]
-        pictures = [picture for pictures_of, _ in parts for picture in pictures_of()]
-        tables = [table for _, tables_of in parts for table in tables_of()]
-    else:
-        section = Section()
-        if analysis.rows_of(check):
-            section = own_section(check) or generic_section(analysis, check)
-        pictures = [picture for make in section.pictures if (picture := make(analysis))]
-        tables = [table for make in section.tables if (table := make(analysis))]
+        pictures = [picture for picture in pictures if "profile" in picture.anchor]
+        tables = [table for table in tables if "profile" in table.anchor]
     if shown.only:
-        pictures = [one for one in pictures if one.anchor in shown.only]
-        tables = [one for one in tables if one.anchor in shown.only]
+        pictures = [picture for picture in pictures if picture.anchor in shown.only]
+        tables = [table for table in tables if table.anchor in shown.only]
     note = shown.note if pictures or tables else f"{shown.note} This run did not measure it."
     return StudyPart(shown.number, shown.title, note, tables, pictures, [])

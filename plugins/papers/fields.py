@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from operator import truediv
 from typing import Any, Literal
 
+import numpy as np
+
 from records.sections import Scalar
-from reports.models.point_to_point import plain_line
 
 Point = tuple[str, ...]
 
@@ -164,8 +165,7 @@ class Field:
         through those of at most `up_to` bytes, and three at least."""
 
         def part(sizes: list[float], times_s: Sequence[float]) -> float:
-            one = plain_line([int(size) for size in sizes], times_s)
-            alpha, beta = one.alpha_s, one.beta_s_per_byte
+            beta, alpha = map(float, np.polyfit(sizes, times_s, 1))
             if gives == "half_length":
                 return alpha / beta if alpha > 0 and beta > 0 else math.nan
             return alpha if gives == "start_up" else beta

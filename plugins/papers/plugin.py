@@ -12,6 +12,7 @@ PLUGIN = Plugin(
         )
     },
     hooks={
+        "check_parts": "plugins.papers.originals:check_parts",
         "next_command": "plugins.papers.result:next_command",
         "report_section": "plugins.papers.result:report_section",
     },

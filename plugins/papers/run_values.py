@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plugins.papers.fields import BlockValues, Field, Point, plain_value
+from plugins.papers.paired import median_by_block
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis, Row, flags_of
-from reports.checks.common.blocks import median_by_block
 from reports.show.lines import line_rate
 
 #: What a case has of a parameter that it does not state: cases state what was there from the first

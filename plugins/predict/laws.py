@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from plugins.predict.library import SEED, Library
+from plugins.predict.models.collectives_ahead import Ahead
+from plugins.predict.models.scaling import Counts, fit_law, unseen_serial
 from plugins.predict.outcome import EstimatePart, Measured, Problem
-from reports.models.collectives_ahead import Ahead
-from reports.models.scaling import Counts, fit_law, unseen_serial
 from reports.notation.units import count_text, significant
 from reports.statistics.descriptive import Vector
 

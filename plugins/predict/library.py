@@ -16,20 +16,20 @@ from typing import Self
 
 import numpy as np
 
+from plugins.predict.models.collectives import CollectiveModel, fit_collective
+from plugins.predict.models.collectives_ahead import Ahead
+from plugins.predict.models.communication import Transfer
+from plugins.predict.models.launches import resampled_medians
+from plugins.predict.models.parts import LEAST_POINTS, line_of
+from plugins.predict.models.point_to_point import MOST_SIZES, segmented
+from plugins.predict.operations import Measured as Family
+from plugins.predict.operations import measured, points_of, words
 from plugins.predict.outcome import Problem
 from plugins.predict.subjects import not_learnt_from
 from records.flags import shares_cores
 from records.units import axis_of
 from reports.analysis.run import Analysis, Row, flags_of
-from reports.checks.collectives.measured import Measured as Family
-from reports.checks.collectives.measured import measured, points_of, words
 from reports.checks.common.blocks import ByBlock, echo_times
-from reports.models.collectives import CollectiveModel, fit_collective
-from reports.models.collectives_ahead import Ahead
-from reports.models.communication import Transfer
-from reports.models.launches import resampled_medians
-from reports.models.parts import LEAST_POINTS, line_of
-from reports.models.point_to_point import MOST_SIZES, segmented
 from reports.show.lines import joined
 from reports.statistics.descriptive import Matrix, Vector
 

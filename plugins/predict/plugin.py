@@ -10,5 +10,6 @@ PLUGIN = Plugin(
             "time on node counts that a run did not measure", "plugins.predict.command:declare"
         )
     },
+    hooks={"check_parts": "plugins.predict.fits:check_parts"},
     forms={"predict": "plugins.predict.outcome:PredictionForm"},
 )

@@ -23,6 +23,10 @@ from plugins.predict.laws import (
     SubjectLaw,
 )
 from plugins.predict.library import Layout, Library, library_of
+from plugins.predict.models.collectives import LEAST_COUNTS as LEAST_OPERATION_COUNTS
+from plugins.predict.models.collectives import CollectiveModel
+from plugins.predict.operations import CHECK as COLLECTIVES
+from plugins.predict.operations import alternatives, expression_text, words
 from plugins.predict.outcome import (
     EstimatePart,
     Measured,
@@ -37,11 +41,6 @@ from plugins.predict.outcome import (
 )
 from plugins.predict.subjects import APPLICATIONS, not_learnt_from, subjects
 from reports.analysis.run import Analysis, flags_of
-from reports.checks.collectives.expressions import alternatives, expression_text
-from reports.checks.collectives.measured import CHECK as COLLECTIVES
-from reports.checks.collectives.measured import words
-from reports.models.collectives import LEAST_COUNTS as LEAST_OPERATION_COUNTS
-from reports.models.collectives import CollectiveModel
 from reports.notation.units import bytes_text, count_text, significant
 from reports.show.lines import joined
 from reports.show.rows import message_bytes

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
+from plugins.predict.operations import CHECK as COLLECTIVES
 from plugins.predict.outcome import (
     EstimatePart,
     PointPart,
@@ -17,7 +18,6 @@ from plugins.predict.outcome import (
 )
 from plugins.predict.picture import prediction_picture
 from reports.analysis.run import Analysis
-from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.notation.units import (
     ReadableUnit,
     between,

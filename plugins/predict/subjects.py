@@ -12,17 +12,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from plugins.predict.outcome import Measured, Problem, Scaling, Subject
-from records.run.plan import PlannedCase
-from reports.analysis.run import Analysis, Row, flags_of
-from reports.checks.su3_rmd.cases import EXTENTS, LAYOUT, lattice_cases, settings_text
-from reports.models.communication import (
+from plugins.predict.models.communication import (
     cut,
     halo_transfers,
     hpl_transfers,
     prime_factors,
     squarest_grid,
 )
+from plugins.predict.outcome import Measured, Problem, Scaling, Subject
+from records.run.plan import PlannedCase
+from reports.analysis.run import Analysis, Row, flags_of
+from reports.checks.su3_rmd import EXTENTS, LAYOUT, lattice_cases, settings_text
 from reports.notation.labels import lattice_text
 from reports.notation.units import about_bytes_text
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recordings of all ranks (checks/common/src/mpiprofile/recording.h), merged into a profile."""
+"""The recordings of all ranks (checks/mpiprofile/recording.h), merged into a profile."""
 
 from __future__ import annotations
 

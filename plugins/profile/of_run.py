@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from plugins.profile.application_profile import PAIR, ApplicationProfile, OverRanks, ProfiledCall
 from plugins.profile.mpip import divide_completions
 from plugins.profile.pictures import CaseProfile, case_profiles
+from plugins.profile.rank_profile import CallProfile
 from records.errors import AssayError
-from records.run.mpi_profile import CallProfile
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis
 

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 import msgspec
 import numpy as np
 
-from records.run.mpi_profile import RECEIVES, SENDS, CallProfile, RankProfile
+from plugins.profile.rank_profile import RECEIVES, SENDS, CallProfile, RankProfile, kept_profile
 from records.run.plan import PlannedCase
 from records.run.record import Record, decode_line, latest_attempts
 from reports.analysis.run import Analysis
@@ -62,8 +62,7 @@ def case_profiles(analysis: Analysis) -> tuple[CaseProfile, ...]:
     launches: dict[int, list[list[RankProfile]]] = {}
     for (case, _), record in sorted(latest.items(), key=lambda item: item[0]):
         if record.status == "ok":
-            assert record.profile is not msgspec.UNSET
-            launches.setdefault(case, []).append(record.profile)
+            launches.setdefault(case, []).append(kept_profile(record))
     return tuple(CaseProfile(case, profiles) for case, profiles in launches.items())
 
 

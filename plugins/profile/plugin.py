@@ -11,6 +11,9 @@ PLUGIN = Plugin(
             "plugins.profile.command:declare",
         )
     },
-    hooks={"check_parts": "plugins.profile.pictures:check_parts"},
+    hooks={
+        "check_parts": "plugins.profile.pictures:check_parts",
+        "mpi_profile": "plugins.profile.rank_profile:read_profile",
+    },
     forms={"profile": "plugins.profile.application_profile:ApplicationProfile"},
 )

@@ -19,6 +19,8 @@ from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.waiting import BUILD_S, scaled
 
+#: The C sources of the profile.
+SOURCES = Path(__file__).parent / "checks" / "mpiprofile"
 #: A library of MPI's C functions, as the dynamic linker names it.
 _MPI = re.compile(r"^\s*libmpi(?:ch)?(?:_[a-z0-9_]+)?\.so\S* => (\S+)", re.MULTILINE)
 _BINDINGS = re.compile(r"mpifh|usempi|fort|cxx|java")
@@ -60,7 +62,7 @@ def _program_place(command: Sequence[str]) -> int:
             raise AssayError(
                 f"profile: {path} is linked statically with MPI, so that nothing can be preloaded;"
                 " link it dynamically, or build the profile in: `make -C"
-                f" {LIBRARY / 'mpiprofile'} CC=mpicc OUT=DIR` with its compiler for CC, add"
+                f" {SOURCES} CC=mpicc OUT=DIR` with its compiler for CC, add"
                 " DIR/profile.o before the MPI library when linking, and give this command again"
             )
     calls_launcher = _INTERPRETERS.match(first.name) and first.name != "env"
@@ -143,7 +145,9 @@ def _linked_by(compiler: str, folder: Path) -> set[str] | None:
 
 def _built(compiler: str, made: set[str], folder: Path) -> Path:
     """The library of a compiler and an MPI library; kept under build/ where that can be written."""
-    sources = b"".join(path.read_bytes() for path in c_sources(LIBRARY))
+    sources = b"".join(
+        path.read_bytes() for folder in (LIBRARY, SOURCES) for path in c_sources(folder)
+    )
     named = "\0".join([shutil.which(compiler) or compiler, *sorted(made), platform.machine()])
     digest = hashlib.sha256(named.encode() + sources).hexdigest()[:16]
     kept = BASE / "build" / f"profile-{digest}" / "libassay_profile.so"
@@ -151,8 +155,8 @@ def _built(compiler: str, made: set[str], folder: Path) -> Path:
     if kept.is_file():
         shutil.copyfile(kept, library)  # all nodes see this one
         return library
-    words = ["make", "-s", "-j4", "-C", str(LIBRARY / "mpiprofile"), str(library)]
-    words += [f"CC={compiler}", f"OUT={folder}"]
+    words = ["make", "-s", "-j4", "-C", str(SOURCES), str(library)]
+    words += [f"CC={compiler}", f"OUT={folder}", f"LIBRARY={LIBRARY}"]
     answer = run_command(words, os.environ, limit_s=scaled(BUILD_S))
     if answer.status != 0:
         raise InfrastructureError(f"profile: the library could not be made: {answer.said}")

@@ -24,7 +24,6 @@ from records.files import append_whole
 from records.input_files import MOST_LINE_BYTES, decoded, opened, whole_lines
 from records.metric import Metric
 from records.run.chain import Chain, chain_of, opened_to_append, write_seal
-from records.run.mpi_profile import RankProfile
 from records.run.plan import Plan, PlannedCase
 from records.values import ALLOWED, Count, Params, is_artifact, odd_word, utc_seconds
 
@@ -73,7 +72,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[Metric]
     flags: list[str]
     artifacts: dict[str, str]
-    profile: list[RankProfile] | msgspec.UnsetType = msgspec.UNSET
+    profile: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
     neighbours: list[Neighbour] | msgspec.UnsetType = msgspec.UNSET
     drawn_alone: bool | msgspec.UnsetType = msgspec.UNSET
     programs: dict[str, str | None] | msgspec.UnsetType = msgspec.UNSET

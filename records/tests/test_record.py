@@ -10,7 +10,6 @@ import pytest
 from records.errors import AssayError, InfrastructureError
 from records.metric import Metric
 from records.run.chain import Chain
-from records.run.mpi_profile import CallProfile, RankProfile
 from records.run.record import CASE_ID, Belonging, RecordWriter, latest_attempts, read_records
 from records.run.record_lines import Value, batches
 from records.tests.made import plan_of, planned, record, written
@@ -85,10 +84,10 @@ def test_batches_hold_the_records_of_the_file(tmp_path):
     path = tmp_path / "records.jsonl"
     case = planned("hpl-00000000", "hpl", "lam", params={"n": 1000})
     point = Metric("time", "s", "lower", 2.0, at={"message_bytes": 8}, samples=[2.0, 3.0])
-    call = CallProfile("MPI_Send", 1, 2, 16, 0.5, 0.25, {"8": 2})
+    profile = [{"rank": 0, "elapsed_s": 1.0, "mpi_s": 0.5, "calls": []}]
     given = [
         record(1, metrics=[point, Metric("rate", "flop/s", "higher", 1e9)], flags=["partial"]),
-        record(2, status="failed", reason="<&>", profile=[RankProfile(0, 1.0, 0.5, [call])]),
+        record(2, status="failed", reason="<&>", profile=profile),
     ]
     written(path, *given)
     (batch,) = batches(path, Belonging(plan_of([case], blocks=2)), Chain.of(tmp_path))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of nodes: matrices of all, of a large machine of the worst pair by switch; slow pairs."""
+"""Pairs of nodes: matrices of all, but of a large machine; slow pairs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from records.forms import key
 from records.site.pair_scans import NODE, PEER, Indices, sample_told
 from records.text.plain_text import natural_order
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.curves import of_check
-from reports.checks.common.hops import hops_table
 from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, significant
 from reports.show.lines import counted_footer, joined, picture_of
 from reports.show.panel import Heat, Panel, Picture, heat_panel, multiples, shares
@@ -27,14 +25,13 @@ from reports.show.tables import Table, table_of
 _CHECK = "alltoall_pairs"
 METRICS = ("pair_bandwidth", "pair_latency")
 #: A pair below this share of the best bandwidth, or above this multiple of the least latency, is
-#: outlined (the limits of NVIDIA ClusterKit's pairwise scan). Of a machine that is shown by switch,
-#: of the median: the best of half a million pairs is luck.
+#: outlined (the limits of NVIDIA ClusterKit's pairwise scan). Of a large machine, of the median:
+#: the best of half a million pairs is luck.
 LEAST_SHARE, GREATEST_MULTIPLE = 0.93, 2.1
 #: Pairs of more nodes than this have no number of their own.
 MOST_NAMES = 12
-#: Of more nodes than this the worst pair of each two switches is shown; without switches of so many
-#: groups of nodes that follow each other.
-MOST_NODES, GROUPS = 128, 40
+#: Of more nodes than this there is no matrix, and the median is what pairs are held against.
+MOST_NODES = 128
 #: Slow pairs that a table lists of each case.
 MOST_LISTED = 200
 
@@ -56,7 +53,7 @@ class Seen:
     sample: str = ""
 
     @property
-    def by_switch(self) -> bool:
+    def is_large(self) -> bool:
         """True where the machine is too large for a matrix of its nodes."""
         return len(self.names) > MOST_NODES
 
@@ -64,7 +61,7 @@ class Seen:
     def level(self) -> float:
         """Value that pairs are held against: the best, of a large machine the median."""
         best = np.max if self.higher else np.min
-        return float(np.median(self.values) if self.by_switch else best(self.values))
+        return float(np.median(self.values) if self.is_large else best(self.values))
 
     @cached_property
     def bad(self) -> NDArray[np.bool_]:
@@ -128,17 +125,12 @@ def matrices(analysis: Analysis, metric: str) -> Picture | None:
     limit = f"below {100 * LEAST_SHARE:.0f} % of the best pair"
     if metric == "pair_latency":
         limit = f"above {GREATEST_MULTIPLE} × the least latency"
-    every = seen(analysis, metric)
+    every = [pairs for pairs in seen(analysis, metric) if not pairs.is_large]
     if not every:
         return None
     unit = readable_unit(analysis.register.metrics[metric].unit, (pairs.level for pairs in every))
     caption = f"Medians over launches in {unit.label}; brighter is better; outlined in red: {limit}"
     caption += " of the panel"
-    if any(pairs.by_switch for pairs in every):
-        caption += (
-            f"; of more than {MOST_NODES} nodes a cell is the worst pair of two switches (or groups"
-            " of nodes that follow each other), and limits are of the median pair"
-        )
     return picture_of(
         analysis,
         every,
@@ -151,22 +143,12 @@ def matrices(analysis: Analysis, metric: str) -> Picture | None:
 
 def _panel(analysis: Analysis, pairs: Seen, unit: ReadableUnit) -> Panel:
     """The matrix of one case and environment, bad pairs outlined."""
-    names, own = list(pairs.names), np.arange(len(pairs.names))
-    if pairs.by_switch:
-        names, own = _groups(pairs)
+    names, bad = list(pairs.names), pairs.bad
     values = np.full((len(names), len(names)), np.nan)
-    merge = np.fmin if pairs.higher else np.fmax
-    for rows, columns in ((pairs.low, pairs.high), (pairs.high, pairs.low)):
-        merge.at(values, (own[rows], own[columns]), pairs.values)
-    bad = pairs.bad
-    cells = {
-        (int(own[i]), int(own[j])) for i, j in zip(pairs.low[bad], pairs.high[bad], strict=True)
-    }
+    values[pairs.low, pairs.high] = values[pairs.high, pairs.low] = pairs.values
+    cells = {*zip(pairs.low[bad].tolist(), pairs.high[bad].tolist(), strict=True)}
     known = np.argwhere(np.isfinite(values)).tolist() if len(names) <= MOST_NAMES else []
-    of = "the median pair" if pairs.by_switch else "the best pair"
-    scale = (
-        shares(of) if pairs.higher else multiples(of if pairs.by_switch else "the least latency")
-    )
+    scale = shares("the best pair") if pairs.higher else multiples("the least latency")
     heat = Heat(
         names,
         names,
@@ -184,17 +166,6 @@ def _panel(analysis: Analysis, pairs: Seen, unit: ReadableUnit) -> Panel:
         f" {significant(greatest)} {unit.label};"
         f" {count_text(int(bad.sum()), 'pair')} outlined",
     )
-
-
-def _groups(pairs: Seen) -> tuple[list[str], Indices]:
-    """Switches, or nodes that follow each other, and the group of each node."""
-    if pairs.switches:
-        names = list(natural_order(set(pairs.switches)))
-        number = {name: index for index, name in enumerate(names)}
-        return names, np.array([number[name] for name in pairs.switches], dtype=np.int64)
-    size = -(-len(pairs.names) // GROUPS)
-    parts = [pairs.names[at : at + size] for at in range(0, len(pairs.names), size)]
-    return [f"{part[0]}–{part[-1]}" for part in parts], np.arange(len(pairs.names)) // size
 
 
 class SlowPair(msgspec.Struct, frozen=True):
@@ -232,5 +203,5 @@ def slow_pairs_table(analysis: Analysis) -> Table | None:
 
 SECTION = Section(
     pictures=[partial(matrices, metric=metric) for metric in METRICS],
-    tables=(slow_pairs_table, *of_check(_CHECK, hops_table)),
+    tables=(slow_pairs_table,),
 )

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong: pictures and laws; lengths down and environments side by side."""
+"""Ping-pong: pictures; lengths down and environments side by side."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.curves import chosen_construct, latency_and_bandwidth, of_check
-from reports.checks.common.fits import fits_table, switches_table
-from reports.checks.common.hops import hops_table
+from reports.checks.common.curves import chosen_construct, latency_and_bandwidth
 from reports.show.lines import size_picture
 from reports.show.panel import Picture
 from reports.show.section import Section, side_by_side_table
@@ -49,6 +47,5 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
 
 SECTION = Section(
     pictures=(latency_and_bandwidth("pt2pt", *METRICS), other_constructs),
-    tables=of_check("pt2pt", hops_table, fits_table, switches_table),
     statistics=sizes_tables,
 )

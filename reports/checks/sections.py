@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section of each check, found by name: our module, a `report.py`, or the generic one."""
+"""The section of each check, found by name, here or in a plugin; else the generic one."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from pathlib import Path
+from importlib.util import find_spec
 
 from records.plugins import hooks, section_packages
 from records.units import axis_of
 from reports.analysis.run import Analysis
 from reports.notation.labels import value_text
-from reports.show.draw import svg_of
 from reports.show.panel import Picture
 from reports.show.section import (
     Section,
@@ -22,10 +18,7 @@ from reports.show.section import (
     metric_picture,
     statistics_tables,
 )
-from reports.show.tables import Cell, Table, slug
-
-#: Packages of ours, of which a section from outside imports `reports.show` alone.
-_OURS = frozenset({"assay", "bench", "checks", "plugins", "records", "reports", "virtual_cluster"})
+from reports.show.tables import Table, slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,34 +33,9 @@ class CheckPart:
     tables: list[Table]
 
 
-def check_parts(
-    analysis: Analysis, folders: Sequence[Path] = (), *, pictures: bool = True
-) -> tuple[list[CheckPart], list[str]]:
-    """The parts of all checks in the order of the plan, and what was wrong with foreign sections.
-
-    A check of ours has its section in the module of its name; for another one `folders` are
-    searched for NAME/report.py. A check without a section, or with one that fails, gets the
-    generic one.
-    """
-    parts, faults = [], []
-    for check in analysis.checks:
-        own = own_section(check)
-        files = (folder / check / "report.py" for folder in folders if not own)
-        file = next((file for file in files if file.is_file()), None)
-        if file is not None:
-            try:
-                part = _part(analysis, check, read_section(file), pictures=pictures)
-                _demand_sound(part)
-                parts.append(part)
-                continue
-            except (Exception, SystemExit) as error:
-                faults.append(
-                    f"{file}: the section of {check} failed, and the generic one stands in its"
-                    f" place: {type(error).__name__}: {error}"
-                )
-        section = own or generic_section(analysis, check)
-        parts.append(_part(analysis, check, section, pictures=pictures))
-    return parts, faults
+def check_parts(analysis: Analysis, *, pictures: bool = True) -> list[CheckPart]:
+    """The parts of all checks in the order of the plan."""
+    return [_part(analysis, check, pictures=pictures) for check in analysis.checks]
 
 
 def own_section(check: str) -> Section | None:
@@ -79,28 +47,8 @@ def own_section(check: str) -> Section | None:
     return getattr(import_module(name), "SECTION", None) if name else None
 
 
-def read_section(file: Path) -> Section:
-    """The `SECTION` of a report.py from outside; it may import `reports.show` of us, no more."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            alone = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = alone if node.module == "reports" else [node.module or ""]
-        for name in names:
-            if name.split(".")[0] in _OURS and name != "reports.show":
-                raise ImportError(f"it imports {name}; allowed of Assay: reports.show")
-    spec = spec_from_file_location(f"assay_section_{file.parent.name}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    section = getattr(module, "SECTION", None)
-    if not isinstance(section, Section):
-        raise TypeError("it has no SECTION = Section(…)")
-    return section
-
-
-def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -> CheckPart:
+def _part(analysis: Analysis, check: str, *, pictures: bool) -> CheckPart:
+    section = own_section(check) or generic_section(analysis, check)
     drawn: list[Picture] = []
     further = [make(analysis, check) for make in hooks("check_parts")]
     if pictures:
@@ -127,18 +75,3 @@ def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -
         drawn,
         tables,
     )
-
-
-def _demand_sound(part: CheckPart) -> None:
-    """Raise TypeError where a foreign section made something that is no picture or no table."""
-    for picture in part.pictures:
-        if not isinstance(picture, Picture):
-            raise TypeError(f"a picture is a {type(picture).__name__}, not a Picture")
-        for panel in picture.panels:
-            svg_of(panel)  # a mark that cannot be drawn fails here, not in the page
-    for table in part.tables:
-        if not isinstance(table, Table):
-            raise TypeError(f"a table is a {type(table).__name__}, not a Table")
-        for row in table.rows:
-            if len(row) != len(table.columns) or not all(isinstance(c, Cell) for c in row):
-                raise TypeError(f"table {table.title}: each row must have a Cell for each column")

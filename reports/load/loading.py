@@ -21,7 +21,6 @@ from records.run.provenance import Provenance, read_provenance
 from records.run.record import Belonging, Status, has_torn_tail
 from records.site.node_facts import differences
 from reports.load.launches import AtKey, Launch, Launches, Series, stacked
-from reports.load.raw_state import raw_warnings
 from reports.load.reader import Reader
 from reports.load.scans import Scan, scans_of
 
@@ -155,7 +154,6 @@ def load_run(directory: Path) -> Run:
         raise AssayError(f"{records_path}: {fault}")
     reader.settle()
     launches = reader.launches()
-    warnings += raw_warnings(directory, plan, launches)
     return Run(
         directory=directory,
         plan=plan,

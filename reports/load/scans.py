@@ -8,18 +8,21 @@ what a scan has. Of 10,000 nodes one column of all pairs takes 200 MB.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from records.errors import AssayError
 from records.input_files import opened_below
-from records.site.pair_scans import NODE, PEER, Indices
+from records.site.pair_scans import NODE, NODES_META, PEER, SWITCHES_META, Indices
 from records.text.plain_text import natural_order
+from records.values import odd_word
 from reports.load.launches import Series
 
 Floats = NDArray[np.float32]
@@ -61,9 +64,7 @@ class Scan:
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that the first file has."""
-        from reports.load.scan_table import metrics_of  # slow: polars
-
-        return metrics_of(self._checked(self.files[0]))
+        return _metrics_of(self._checked(self.files[0]))
 
     def until(self, block: int) -> Scan:
         """The scan as it stood after a block."""
@@ -71,12 +72,10 @@ class Scan:
 
     def columns(self, metric: str) -> PairColumns:
         """All values of a metric."""
-        from reports.load.scan_table import read_table  # slow: polars
-
         parts = []
         for file in self.files:
             path = self._checked(file)
-            names, switches, ends, values = read_table(path, metric)
+            names, switches, ends, values = _read_table(path, metric)
             parts.append(
                 pair_columns(names, ends, file.block, values, switches=switches, where=str(path))
             )
@@ -97,6 +96,55 @@ class Scan:
     @cached_property
     def _known(self) -> set[str]:
         return set()
+
+
+def _metrics_of(path: Path) -> tuple[str, ...]:
+    """The metrics that a file has. Raises AssayError where it is no table of pairs."""
+    import polars as pl  # slow: 0.1 s
+
+    with _table(path, "values"):
+        return tuple(name for name in pl.read_parquet_schema(path) if name not in (NODE, PEER))
+
+
+def _read_table(
+    path: Path, metric: str
+) -> tuple[list[str], list[str], NDArray[np.int64], NDArray[np.float32]]:
+    """Names of nodes, their switches, two rows of ends as numbers of names, values of a metric.
+
+    Raises AssayError where the file is no table of pairs with it.
+    """
+    import polars as pl  # slow: 0.1 s
+
+    with _table(path, metric):
+        meta = pl.read_parquet_metadata(path)
+        names = msgspec.json.decode(meta[NODES_META], type=list[str])
+        switches = msgspec.json.decode(meta.get(SWITCHES_META, "[]"), type=list[str])
+        if len(switches or names) != len(names) or odd_word(names):
+            raise ValueError("it names other nodes, or switches of others, than can be")
+        rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+        if rows > len(names) * (len(names) - 1) // 2:
+            raise ValueError("it has more rows than there are pairs of its nodes")
+        frame = pl.read_parquet(path, columns=[NODE, PEER, metric])
+        if any(frame.null_count().row(0)):
+            raise ValueError("a row lacks a value")
+        numbers = frame[[NODE, PEER]].cast(pl.Enum(names)).select(pl.all().to_physical())
+        ends = numbers.to_numpy().astype(np.int64).T
+        values = frame[metric].cast(pl.Float32).to_numpy()
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise AssayError(f"{path}: holds a {metric} that cannot be measured")
+    return names, switches or [""] * len(names), ends, values
+
+
+@contextmanager
+def _table(path: Path, metric: str) -> Iterator[None]:
+    """Errors of reading a file as what they mean; Polars panics at some damage."""
+    import polars as pl  # slow: 0.1 s
+
+    faults = pl.exceptions.PolarsError, pl.exceptions.PanicException
+    try:
+        yield
+    except (*faults, OSError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise AssayError(f"{path}: is no table of pairs with {metric}: {error}") from error
 
 
 def pair_columns(

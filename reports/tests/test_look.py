@@ -160,3 +160,11 @@ def test_lengths_are_in_powers_of_two_and_exact() -> None:
         *("0 B", "300 B", "1 000 B", "1 KiB", "1.5 KiB", "64 KiB", "96 KiB", "1 MiB"),
         "1 000 000 B",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(3412.3, "3\u202f412"), (99.96, "100"), (12.345, "12.3"), (0.0376, "0.0376"), (0, "0")],
+)
+def test_three_digits_need_no_powers_of_ten(value, shown):
+    assert significant(value) == shown

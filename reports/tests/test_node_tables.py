@@ -10,7 +10,6 @@ import pytest
 
 from reports.analysis.run import Analysis
 from reports.checks import node
-from reports.checks.common.blocks import ratio_interval_cell
 from reports.show.tables import Table
 from reports.tests.synthetic import analysed, case, metric
 
@@ -50,15 +49,6 @@ def test_a_line_a_node_and_environment(analysis: Analysis) -> None:
     table = node.rates_table(analysis)
     assert "20.00 (20.00 … 20.00)" in row_of(table, "n2", "mpich")
     assert table and len(table.rows) == 2
-
-
-def test_the_witness_ratio_has_an_interval_from_three_launches_on() -> None:
-    # Of six ratios the exact interval nearest to 95 % goes from the least to the greatest.
-    pairs = [(ratio, 1.0) for ratio in (0.9, 0.95, 1.0, 1.02, 1.1, 1.2)]
-    cell = ratio_interval_cell(pairs)
-    assert cell.text == "0.900 … 1.200"
-    assert "96.9% interval of n = 6" in cell.title
-    assert ratio_interval_cell(pairs[:2]).text == "–"
 
 
 def test_without_such_checks_there_are_no_tables(tmp_path: Path) -> None:

@@ -41,8 +41,7 @@ def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 
 
 def test_each_quantity_has_lengths_down_and_environments_across(analysis: Analysis) -> None:
-    _, *makers = osu_tables.SECTION.tables
-    tables = [table for make in makers if (table := make(analysis))]
+    tables = [table for make in osu_tables.SECTION.tables if (table := make(analysis))]
     assert [table.title.split(":")[0] for table in tables] == [
         "OSU bandwidth, MB/s",
         "OSU latency, µs",
@@ -55,41 +54,5 @@ def test_each_quantity_has_lengths_down_and_environments_across(analysis: Analys
 
 
 def test_a_run_without_osu_has_no_such_table(analysis: Analysis, tmp_path: Path) -> None:
-    assert osu_tables.comparison_table(analysis) is None  # the suite alone
     other = analysed(tmp_path / "quick", blocks=1)
     assert not any(make(other) for make in osu_tables.SECTION.tables)
-
-
-_ALLREDUCE = {"operation": "allreduce"}
-ALIKE: tuple[tuple[str, dict[str, Any], str, dict[str, str], float], ...] = (
-    ("echo", {"placement": "between-nodes"}, "half_round_trip_loop", {}, 3e-6),
-    ("osu", {"test": "osu_latency"}, "osu_latency", {}, 2e-6),
-    ("streams", {"window": 64}, "window_rate", {"direction": "one-way"}, 1e8),
-    ("osu", {"test": "osu_bw"}, "osu_bandwidth", {}, 2e8),
-    ("collectives", {"operations": ["allreduce"]}, "collective_time", _ALLREDUCE, 8e-6),
-    ("osu", {"test": "osu_allreduce"}, "osu_latency", {}, 4e-6),
-    # Of other windows, and on one node: not measured alike.
-    ("streams", {"window": 32}, "window_rate", {"direction": "one-way"}, 1e6),
-    ("echo", {"placement": "within-node"}, "half_round_trip_loop", {}, 1e-7),
-)
-
-
-def test_ours_stands_beside_what_the_suite_measures_alike(tmp_path: Path) -> None:
-    cases = [case(check, "mpich", params) for check, params, *_ in ALIKE]
-    values = {item["id"]: one[2:] for item, one in zip(cases, ALIKE, strict=True)}
-
-    def measured(record: dict[str, Any]) -> dict[str, Any]:
-        name, at, value = values[record["case_id"]]
-        return record | {"metrics": [metric(name, record["block"] * value, **at, message_bytes=8)]}
-
-    analysis = analysed(tmp_path / "run", cases, blocks=6, edit=measured)
-    table = osu_tables.comparison_table(analysis)
-    assert table is not None
-    found = [[cell.text for cell in row] for row in table.rows]
-    assert [(row[0], row[2], row[7]) for row in found] == [
-        ("one-way time, loop timed, µs", "8 B", "1.000 … 2.250"),
-        ("bandwidth of windows, MB/s", "8 B", "0.250 … 1.000"),
-        ("allreduce, µs", "8 B", "1.000 … 4.000"),
-    ]
-    assert found[2][6].startswith("2.0")
-    assert found[0][4:6] == ["10.5 (3.0 … 18.0)", "7.0 (2.0 … 12.0)"]

@@ -22,10 +22,10 @@ from bench.rows import Row, efforts, mean, share
 from bench.tests.claims.collectives import COUNTS as LAW_COUNTS
 from bench.tests.claims.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck, TrueLaw
 from bench.tests.judging import predict
+from plugins.predict.models.communication import squarest_grid
 from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.models.communication import squarest_grid
 from reports.notation.units import bytes_text
 
 TOPIC = "Predicting other node counts"

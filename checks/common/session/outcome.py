@@ -20,7 +20,6 @@ from typing import Any, Literal
 import msgspec
 
 from records.metric import Metric
-from records.run.mpi_profile import RankProfile
 from records.run.queue_state import QueueState
 from records.run.record import Status
 
@@ -74,7 +73,7 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     reason: str | None = None
     metrics: list[Metric] = []
     flags: list[str] = []
-    profile: list[RankProfile] | None = None
+    profile: list[dict[str, Any]] | None = None
     launch_index: int = -1
     job_id: str | None = None
     nodes: list[str] = []

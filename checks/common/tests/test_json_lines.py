@@ -94,21 +94,3 @@ def test_the_session_is_heard_in_damaged_output_too():
     )
     assert session_lines(text, "t").session_interval() == (10.5, 12.0)
     assert session_lines(text.splitlines()[0], "t").session_interval() is None
-
-
-def _profile_line(**changes):
-    call = {"call": "Isend", "peer": 1, "count": 3, "bytes": 30, "time_s": 1e-4}
-    call |= {"greatest_s": 5e-5, "sizes": {"16": 3}}
-    line = {"assay": "profile", "rank": 0, "ranks": 2, "elapsed_s": 0.5, "mpi_s": 1e-4}
-    return json.dumps(line | {"calls": [call]} | changes)
-
-
-def test_an_mpi_profile_is_read():
-    (profile,) = parse(_profile_line()).profile
-    assert (profile.rank, profile.calls[0].call, profile.calls[0].sizes) == (0, "Isend", {"16": 3})
-
-
-@pytest.mark.parametrize("change", [{"rank": -1}, {"mpi_s": -1.0}, {"mpi_s": "x"}, {"calls": [1]}])
-def test_an_impossible_mpi_profile_is_refused(change):
-    with pytest.raises(OutputError, match="MPI profile"):
-        parse(_profile_line(**change))

@@ -126,6 +126,7 @@ int main(int argc, char **argv) {
 
 
 @pytest.mark.full
+@pytest.mark.plugins("profile")
 def test_a_foreign_program_without_a_newline_does_not_hide_the_evidence(tmp_path):
     out = built_programs("openmpi", LIBRARIES)
     (tmp_path / "talker.c").write_text(TALKER)

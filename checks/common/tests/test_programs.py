@@ -80,16 +80,6 @@ def test_proof_programs_of_the_application_pass():
     assert [line.split()[-1] for line in originals] == ["auto", "plain", *sets]
 
 
-def test_proof_programs_of_the_profile_pass():
-    found = proofs(LIBRARY / "mpiprofile", "mpich", build_folder("mpich") / "profile")
-    for section, lines in found.items():
-        ranks = int(section.split()[-2])
-        assert lines[2:] == [f"right  profile of rank {rank} of {ranks}" for rank in range(ranks)]
-    ways = {section.split(", ")[0] for section in found}
-    assert {"mpich: linked in", "mpich: preloaded"} <= ways
-    assert set(found) == {f"{way}, {ranks} ranks" for way in ways for ranks in RANKS}
-
-
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_a_rank_that_fails_stays_until_its_error_has_been_read(library):
     """Else a slow launcher loses it: MPICH's mpiexec exits at once when a rank aborts."""
@@ -148,7 +138,7 @@ def test_a_folder_outside_the_tree_is_a_program(hello, tmp_path):
     assert '{"assay":"evidence"' in said
 
 
-@pytest.mark.parametrize("folder", [".", "mpiprofile", "../../su3_rmd/src"])
+@pytest.mark.parametrize("folder", [".", "../../su3_rmd/src"])
 def test_warnings_are_errors_only_where_werror_says_so(folder, tmp_path):
     def commands(*words):
         dry = ["make", "-nB", "-C", str(LIBRARY / folder), "CC=cc", f"OUT={tmp_path}", *words]

@@ -97,14 +97,6 @@ def test_tails_beside_a_message_rate_and_tails_that_are_not_printed():
         parse(table(RATE, heading, values), "osu_mbw_mr", 8, 8, tails=True)
 
 
-def test_a_version_without_a_greeting_is_right_when_it_says_nothing():
-    osu.check_hello('{"assay":"exit","status":0}\n\n', 2, silent=True)
-    with pytest.raises(OutputError):
-        osu.check_hello("", 2)
-    with pytest.raises(OutputError, match="said 'This is a test with 2 processes'"):
-        osu.check_hello("This is a test with 2 processes\n", 2, silent=True)
-
-
 def test_data_that_fail_the_suites_own_validation_are_a_wrong_answer():
     line = "DATA VALIDATION ERROR: /x/osu_allreduce exited with status 1 on message size 16."
     assert line in str(osu.failed_validation(f"# Size\n{line}\n"))

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from plugins.papers import paired
 from reports.analysis.run import Analysis
 from reports.checks.common import blocks
-from reports.checks.common.curves import latency_and_bandwidth, of_check
-from reports.checks.common.fits import fits_table, switches_table
+from reports.checks.common.curves import latency_and_bandwidth
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.show.rows import measured_in, message_bytes, name_cell, range_cell
 from reports.show.section import Section
@@ -37,8 +37,8 @@ def comparison_table(analysis: Analysis) -> Table | None:
         echo, netpipe = (times.get(size, {}) for times in pairs[name, transport])
         alone = pairs[name, "tcp"][0].get(size, {}) if transport == "library" else {}
         return [
-            *blocks.compared_cells(echo, netpipe, ReadableUnit("µs", 1e-6)),
-            range_cell(whole / part for whole, part in blocks.together(echo, alone)),
+            *paired.compared_cells(echo, netpipe, ReadableUnit("µs", 1e-6)),
+            range_cell(whole / part for whole, part in paired.together(echo, alone)),
         ]
 
     return pivot(
@@ -76,5 +76,5 @@ def netpipe_times(
 
 SECTION = Section(
     pictures=(latency_and_bandwidth("netpipe", "netpipe_half_round_trip", "netpipe_bandwidth"),),
-    tables=(comparison_table, *of_check("netpipe", fits_table, switches_table)),
+    tables=(comparison_table,),
 )

@@ -91,6 +91,6 @@ def test_a_run_without_pvm_has_none_of_it(tmp_path):
 
 
 def test_the_report_holds_the_tables(make_run):
-    parts, _ = check_parts(make_run())
+    parts = check_parts(make_run())
     anchors = {table.anchor for part in parts for table in part.tables}
     assert {"table-pvm-order", "table-pvm-steps"} <= anchors

@@ -12,13 +12,7 @@ import pytest
 
 from bench.tests.claims.prediction import serial_share
 from plugins.predict.library import Library, Link, Resampled, library_of
-from plugins.predict.outcome import PredictionOutcome
-from plugins.predict.picture import prediction_picture
-from plugins.predict.predict import predict
-from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
-from reports.analysis.run import analyse
-from reports.load.loading import load_run
-from reports.models.communication import (
+from plugins.predict.models.communication import (
     Transfer,
     cut,
     halo_transfers,
@@ -26,7 +20,13 @@ from reports.models.communication import (
     prime_factors,
     squarest_grid,
 )
-from reports.models.scaling import Counts, fit_law
+from plugins.predict.models.scaling import Counts, fit_law
+from plugins.predict.outcome import PredictionOutcome
+from plugins.predict.picture import prediction_picture
+from plugins.predict.predict import predict
+from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
 
 COUNTS = (1, 2, 4, 8, 16)
 WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)

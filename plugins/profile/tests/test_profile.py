@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from assay.cli import main
-from checks.common.sources import LIBRARY
 from plugins.profile.application_profile import (
     MOST_IN_MPI,
     ApplicationProfile,
@@ -19,6 +18,7 @@ from plugins.profile.application_profile import (
     read_profile,
 )
 from plugins.profile.collecting import Recording, profile_of
+from plugins.profile.program import SOURCES as LIBRARY_SOURCES
 from setup.tests.needs import needs
 
 SOURCES = Path(__file__).parent / "profiled"
@@ -185,7 +185,7 @@ def test_what_cannot_be_written_is_said_first(programs: Programs, capsys: Captur
 
 @pytest.mark.full
 def test_a_program_with_the_profile_linked_in_needs_none_preloaded(tmp_path: Path) -> None:
-    made = ["make", "-s", "-C", str(LIBRARY / "mpiprofile"), "CC=mpicc.mpich", f"OUT={tmp_path}"]
+    made = ["make", "-s", "-C", str(LIBRARY_SOURCES), "CC=mpicc.mpich", f"OUT={tmp_path}"]
     subprocess.run([*made, str(tmp_path / "profile.o")], check=True)
     compile_with("mpicc.mpich", "known.c", tmp_path / "known", str(tmp_path / "profile.o"))
     assert call_of(profiled("mpirun.mpich", "-np", "2", "./known", "late"), "Recv").sampled == 20

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values by block: of a check's rows, of half round trips, of two measurements compared."""
+"""Values by block: of a check's rows, and of half round trips."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from statistics import median
 from typing import Any, TypeVar
 
 from reports.analysis.run import Analysis, Row
-from reports.notation.units import ReadableUnit, between
-from reports.show.rows import message_bytes, range_cell
-from reports.show.tables import Cell
-from reports.statistics.signed_rank import LEAST_N, paired_effect
+from reports.show.rows import message_bytes
 
 K = TypeVar("K")
 
@@ -66,33 +62,3 @@ def echo_times(
         if near:
             return by_block(near, message_bytes)
     return {}
-
-
-def median_by_block(rows: Iterable[Row]) -> ByBlock:
-    """The median of several rows in each block."""
-    values: dict[int, list[float]] = {}
-    for row in rows:
-        for block, value in row.series.by_block().items():
-            values.setdefault(block, []).append(value)
-    return {block: median(values[block]) for block in sorted(values)}
-
-
-def together(first: ByBlock, second: ByBlock) -> list[tuple[float, float]]:
-    """Pairs of values of the same block."""
-    return [(first[block], second[block]) for block in sorted(first.keys() & second.keys())]
-
-
-def ratio_interval_cell(pairs: list[tuple[float, float]]) -> Cell:
-    """Where the ratio lies, from the launches' scatter; too few of them tell nothing."""
-    if len(pairs) < LEAST_N:
-        return Cell("–", title=f"an interval needs {LEAST_N} launches of each, not {len(pairs)}")
-    effect = paired_effect(*zip(*pairs, strict=True))
-    title = f"{effect.interval.level:.1%} interval of n = {effect.n}: about {effect.ratio:.3f}"
-    return Cell(between(effect.interval.low, effect.interval.high, 3), title=title)
-
-
-def compared_cells(ours: ByBlock, theirs: ByBlock, unit: ReadableUnit) -> list[Cell]:
-    """Both, their ratio of each block, and its interval."""
-    pairs = together(ours, theirs)
-    values = (range_cell(found.values(), unit) for found in (ours, theirs))
-    return [*values, range_cell(a / b for a, b in pairs), ratio_interval_cell(pairs)]

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TypeVar
 
 from reports.analysis.run import Analysis, Row
 from reports.notation.units import bytes_text
@@ -13,14 +11,7 @@ from reports.show.lines import grouped, joined, lines_picture, size_picture
 from reports.show.panel import Axis, Picture
 from reports.show.rows import message_bytes
 
-T = TypeVar("T")
-
 DrawPicture = Callable[[Analysis], Picture | None]
-
-
-def of_check(check: str, *makers: Callable[..., T]) -> tuple[Callable[[Analysis], T], ...]:
-    """Makers of what several checks show, for a check."""
-    return tuple(partial(make, check=check) for make in makers)
 
 
 def case_and_message(analysis: Analysis, row: Row) -> str:

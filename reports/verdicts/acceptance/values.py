@@ -23,10 +23,10 @@ from records.run.run_directory import open_run
 from records.site.limits import Nominal, nominal
 from records.site.pair_scans import NODE, PEER, SUMMARY, Indices
 from records.text.plain_text import natural_order
+from reports.analysis.mix import mix_of
 from reports.judgement import LaunchKey
 from reports.load.loading import AtKey, Run, Series
 from reports.load.scans import PairColumns, Scan, columns_of, joined
-from reports.verdicts.mix import mix_of
 
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]

@@ -9,8 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from records.errors import AssayError
-from records.run.run_directory import open_run
 from reports.analysis.run import NOT_RUN, STATUSES, Analysis
 from reports.answers import State
 from reports.checks.sections import CheckPart
@@ -38,7 +36,6 @@ from reports.verdicts.choice import pictures, tables
 from reports.verdicts.choice.answer import answer_of, facts, remarks
 from reports.verdicts.choice.forms import ChoicePart, VerdictsForm, verdicts_form
 from reports.verdicts.choice.leader import leaders, leaders_table
-from reports.verdicts.mix import mix_of
 
 #: Panels of a check's first picture that are in sight; rows of the table of pairs that is.
 MOST_SHOWN, MOST_PAIRS = 2, 15
@@ -149,7 +146,6 @@ def _sections(
 ) -> Iterator[Section]:
     title = "Which environment is best"
     yield Section("choice", title, lambda: _choice(analysis), short="Which is best")
-    yield Section("mix", "The mix of jobs", lambda: _mix(analysis.run))
     yield from further
     for part in parts:
         yield Section(f"check-{part.anchor}", part.title, partial(_check, analysis, part))
@@ -197,19 +193,6 @@ def _choice(analysis: Analysis) -> Iterator[Block | None]:
     yield _leaders_table(analysis)
     yield pairs if few else None
     yield _rest("choice-more", "How the places came about", [None if few else pairs])
-
-
-def _mix(run: Run) -> Iterator[Block | None]:
-    """Makespan, throughput and jobs of the mixes, or why none counts; nothing without mixes."""
-    if not run.plan.mix_blocks:
-        return
-    try:
-        mix = mix_of(open_run(str(run.directory)))
-    except AssayError as error:
-        yield Sentence(str(error))
-    else:
-        yield Facts(mix.facts)
-        yield mix.table()
 
 
 def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lattice program: digits of ours and the original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plugins.papers.originals import AGREE, NUMBERS, comparison_table, differences, digits_table
+from plugins.papers.paired import ratio_interval_cell
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
+from reports.show.tables import Cell, Table
+from reports.tests.synthetic import analysed, case, changed, metric, write_run
+
+LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "seed": 8352, "keep_measurements": True}
+KIND = {"unit": "1", "better": "higher"}
+METRICS = [{"name": name, **KIND, "definition": name, "measured": False} for name in NUMBERS]
+CHECK = {"name": "su3_rmd", "title": "su3_rmd", "deciding": "program_time", "shown": "rate"}
+#: The first two lines of measurements of the original's sample.
+LINES = (
+    (2.946865e00, 3.346524e-04, 2.975384e00, 2.975037e00),
+    (2.887389e00, 8.270037e-04, 2.951300e00, 2.949240e00),
+)
+Change = Callable[[dict[str, Any], list[list[float]]], None]
+
+
+def lattice_case(environment: str, ranks: int, program: str, **more: Any) -> dict[str, Any]:
+    params = {**LATTICE, "ranks": ranks, "implementation": program, **more}
+    return case("su3_rmd", environment, params, ranks)
+
+
+CASES = [lattice_case(*one) for one in product(("mpich", "lam"), (1, 2), ("assay", "milc"))]
+
+
+def table_of(folder: Path, change: Change | None, cases: list[dict[str, Any]]) -> Table | None:
+
+    def printed(record: dict[str, Any]) -> dict[str, Any]:
+        lines = [list(line) for line in LINES]
+        if change:
+            change(record, lines)
+        metrics = [
+            {"name": name, **KIND, "value": value, "at": {"measurement": n}}
+            for n, line in enumerate(lines, start=1)
+            for name, value in zip(NUMBERS, line, strict=True)
+        ]
+        return record | {"metrics": metrics}
+
+    write_run(folder, cases, blocks=3, edit=printed)
+    changed(folder / "plan.json", schema=2, metrics=METRICS, checks=[CHECK])
+    return digits_table(analyse(load_run(folder)))
+
+
+def judged(
+    folder: Path, change: Change | None = None, cases: list[dict[str, Any]] = CASES
+) -> dict[tuple[str, str], Cell]:
+    """The last cell of each line of the table, by ranks and environment."""
+    table = table_of(folder, change, cases)
+    assert table is not None
+    return {(row[2].text, row[3].text): row[-1] for row in table.rows}
+
+
+def is_original(record: dict[str, Any]) -> bool:
+    return bool(record["params"]["implementation"] == "milc")
+
+
+def test_equal_digits_of_all_launches_agree(tmp_path: Path) -> None:
+    found = judged(tmp_path)
+    assert found.keys() == {(ranks, name) for ranks in "12" for name in ("mpich", "lam")}
+    assert {cell.text for cell in found.values()} == {AGREE}
+
+
+@pytest.mark.parametrize("block", [1, 3])
+def test_one_digit_in_one_launch_is_named(tmp_path: Path, block: int) -> None:
+    def change(record: dict[str, Any], lines: list[list[float]]) -> None:
+        here = (record["environment"], record["params"]["ranks"], record["block"])
+        if is_original(record) and here == ("lam", 2, block):
+            lines[1][2] += 1e-6
+
+    found = judged(tmp_path, change)
+    cell = found.pop(("2", "lam"))
+    assert cell.text == (
+        "differ first in measurement 2, plaquette in space: ours 2.951300e+00, the original"
+        " 2.951300e+00 and 2.951301e+00"
+    )
+    assert cell.badges == ("digits differ",)
+    assert cell.title == "1 number differs of 8"
+    assert {other.text for other in found.values()} == {AGREE}
+
+
+def test_what_is_below_the_printed_digits_is_no_difference(tmp_path: Path) -> None:
+    def change(record: dict[str, Any], lines: list[list[float]]) -> None:
+        lines[0][0] += 4e-8 * is_original(record)
+
+    assert {cell.text for cell in judged(tmp_path, change).values()} == {AGREE}
+
+
+def test_a_case_without_the_original_is_judged_by_nothing(tmp_path: Path) -> None:
+    """Nor is one of another seed, or on another number of ranks."""
+    cases = [
+        *CASES[:2],
+        lattice_case("mpich", 2, "assay"),
+        lattice_case("lam", 1, "assay"),
+        lattice_case("lam", 1, "milc", seed=1),
+    ]
+    found = {place: cell.text for place, cell in judged(tmp_path, cases=cases).items()}
+    assert found == {("1", "mpich"): AGREE, ("2", "mpich"): "–", ("1", "lam"): "–"}
+
+
+def test_a_run_of_ours_alone_has_no_such_table(tmp_path: Path) -> None:
+    assert table_of(tmp_path, None, [lattice_case("lam", 1, "assay")]) is None
+
+
+def test_a_number_that_one_lacks_differs() -> None:
+    ours = {(1, 0): {"1.000000e+00"}, (1, 1): {"2.000000e+00"}}
+    assert differences(ours, ours) == []
+    assert differences(ours, {(1, 0): {"1.000000e+00"}}) == [((1, 1), ["2.000000e+00"], [])]
+    varied = {**ours, (1, 0): {"1.000000e+00", "1.000001e+00"}}
+    assert [place for place, *_ in differences(varied, varied)] == [(1, 0)]
+
+
+_ALLREDUCE = {"operation": "allreduce"}
+ALIKE: tuple[tuple[str, dict[str, Any], str, dict[str, str], float], ...] = (
+    ("echo", {"placement": "between-nodes"}, "half_round_trip_loop", {}, 3e-6),
+    ("osu", {"test": "osu_latency"}, "osu_latency", {}, 2e-6),
+    ("streams", {"window": 64}, "window_rate", {"direction": "one-way"}, 1e8),
+    ("osu", {"test": "osu_bw"}, "osu_bandwidth", {}, 2e8),
+    ("collectives", {"operations": ["allreduce"]}, "collective_time", _ALLREDUCE, 8e-6),
+    ("osu", {"test": "osu_allreduce"}, "osu_latency", {}, 4e-6),
+    # Of other windows, and on one node: not measured alike.
+    ("streams", {"window": 32}, "window_rate", {"direction": "one-way"}, 1e6),
+    ("echo", {"placement": "within-node"}, "half_round_trip_loop", {}, 1e-7),
+)
+
+
+def test_ours_stands_beside_what_the_suite_measures_alike(tmp_path: Path) -> None:
+    cases = [case(check, "mpich", params) for check, params, *_ in ALIKE]
+    values = {item["id"]: one[2:] for item, one in zip(cases, ALIKE, strict=True)}
+
+    def measured(record: dict[str, Any]) -> dict[str, Any]:
+        name, at, value = values[record["case_id"]]
+        return record | {"metrics": [metric(name, record["block"] * value, **at, message_bytes=8)]}
+
+    analysis = analysed(tmp_path / "run", cases, blocks=6, edit=measured)
+    table = comparison_table(analysis)
+    assert table is not None
+    found = [[cell.text for cell in row] for row in table.rows]
+    assert [(row[0], row[2], row[7]) for row in found] == [
+        ("one-way time, loop timed, µs", "8 B", "1.000 … 2.250"),
+        ("bandwidth of windows, MB/s", "8 B", "0.250 … 1.000"),
+        ("allreduce, µs", "8 B", "1.000 … 4.000"),
+    ]
+    assert found[2][6].startswith("2.0")
+    assert found[0][4:6] == ["10.5 (3.0 … 18.0)", "7.0 (2.0 … 12.0)"]
+
+
+def test_the_witness_ratio_has_an_interval_from_three_launches_on() -> None:
+    # Of six ratios the exact interval nearest to 95 % goes from the least to the greatest.
+    pairs = [(ratio, 1.0) for ratio in (0.9, 0.95, 1.0, 1.02, 1.1, 1.2)]
+    cell = ratio_interval_cell(pairs)
+    assert cell.text == "0.900 … 1.200"
+    assert "96.9% interval of n = 6" in cell.title
+    assert ratio_interval_cell(pairs[:2]).text == "–"
