@@ -229,10 +229,11 @@ class VettingDescription(Section):
 
 
 class PartitionKeys(Section):
-    """Keys of a partition that a run knows of the chosen one."""
+    """Keys of a partition; one at the top of the file is the default of all partitions."""
 
     access: list[values.SlurmOption] = key(
-        "Options of every sbatch, e.g. [--account=me, --qos=normal].",
+        "Options of every sbatch, e.g. [--account=me, --qos=normal]; those at the top of the file"
+        " come first.",
         default=[],
     )
     nodes: int = key("Nodes that a launch may use.", "nodes", 0, ge=0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a site.yaml to a description, or one message with every fault.
 
-Made complete is `like: OTHER` of environments. No other file is read, no program looked for and no
+Made complete are `like: OTHER` of environments and what partitions share. No other file is read, no program looked for and no
 cluster asked; that happens when a site is used.
 """
 
@@ -115,12 +115,25 @@ def chosen(file: SiteFile, partition: str = "") -> SiteDescription:
 
 
 def complete(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The file's value with every environment complete: maps merge by key. One of a wrong `like` is
-    left out."""
-    environments = value.get("environments")
-    if not isinstance(environments, dict):
-        return dict(value)
-    return {**value, "environments": dict(_environments(environments))}
+    """The file's value with every partition and environment complete: what partitions share may
+    stand at the top; maps of environments merge by key. One of a wrong `like` is left out."""
+    shared = {key: value[key] for key in PartitionKeys.model_fields if key in value}
+    whole = {key: inner for key, inner in value.items() if key not in shared}
+    if isinstance(partitions := value.get("partitions"), dict):
+        whole["partitions"] = {
+            name: _with_shared(shared, own) if isinstance(own, dict) else own
+            for name, own in partitions.items()
+        }
+    if isinstance(environments := value.get("environments"), dict):
+        whole["environments"] = dict(_environments(environments))
+    return whole
+
+
+def _with_shared(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """A partition's keys after those at the top, whose options of sbatch come first."""
+    both = [part["access"] for part in (shared, own) if isinstance(part.get("access"), list)]
+    access = {"access": sum(both, [])} if len(both) > 1 else {}
+    return {**shared, **own, **access}
 
 
 def _environments(environments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -179,9 +192,9 @@ def _as_written(value: Document, problem: Problem) -> Problem:
         key = str(location[-1])
         if key in _FORMER:
             message = f"is a key no more: {_FORMER[key]}"
-        elif len(location) == 1 and key in PartitionKeys.model_fields:
-            message = "is a key of each partition: write it below partitions.NAME"
     match location:
+        case ("partitions", _, str(key), *inside) if location not in value.lines and key in value:
+            location = (key, *inside)
         case ("environments", str(name), *inside) if name in value["environments"]:
             own = value["environments"][name]
             other = own.get("like") if isinstance(own, dict) else None

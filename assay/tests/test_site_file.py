@@ -284,11 +284,6 @@ FAULTS = {
         ("views:", "settings: {m: {}}\n  views:", 'spack.settings.m: found "m" (text); allowed'),
         ("  lam-lamd:", "  lam-spack:", "name of its build, lam-spack, is taken by an environment"),
         ("spack:", "topology: {switches: {a: {switches: b}}}\nspack:", "28: topology: switch a n"),
-        (
-            "schema: 2",
-            "schema: 2\nnodes: 4",
-            "2: nodes: is a key of each partition: write it below",
-        ),
         ("[lam, lam-tcp]", "&a [lam]", "the anchor &a is not allowed; write it out"),
     ],
     TWO: [
