@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a site.yaml to a description, or one message with every fault.
 
-Made complete are `like: OTHER` of environments and what partitions share. No other file is read, no program looked for and no
-cluster asked; that happens when a site is used.
+Made complete are `like: OTHER` of environments and what partitions share. No other file is read, no
+program looked for and no cluster asked; that happens when a site is used.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ def complete(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_shared(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """A partition's keys after those at the top, whose options of sbatch come first."""
-    both = [part["access"] for part in (shared, own) if isinstance(part.get("access"), list)]
-    access = {"access": sum(both, [])} if len(both) > 1 else {}
-    return {**shared, **own, **access}
+    first, then = shared.get("access"), own.get("access")
+    both = {"access": [*first, *then]} if isinstance(first, list) and isinstance(then, list) else {}
+    return {**shared, **own, **both}
 
 
 def _environments(environments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
