@@ -94,6 +94,16 @@ def refusal(path):
     return [line.removeprefix(f"{path}:") for line in lines]
 
 
+def test_what_partitions_share_may_stand_at_the_top(here):
+    top = GOOD.replace("partitions:", "access: [--qos=normal]\nlongest_job_s: {s}\npartitions:", 1)
+    here(top.replace("{s}", "600").replace("{nodes: 4", "{access: [--account=me], nodes: 4"))
+    described = read_description("here")
+    assert described.longest_job_s == 600
+    assert described.access == ["--partition=all", "--qos=normal", "--account=me"]
+    (fault,) = refusal(here(top.replace("{s}", "6")))
+    assert fault.startswith("4: longest_job_s: found 6")
+
+
 def test_an_environment_like_another_states_only_what_differs(here):
     here()
     environments = read_description("here").environments

@@ -169,12 +169,7 @@ def preparation(site: Mapping[str, Any], environment: Mapping[str, Any]) -> list
         file = shlex.quote(init) if init else '"${SPACK_ROOT:-}/share/spack/setup-env.sh"'
         lines.append(f"type {function} >/dev/null 2>&1 || . {file} >/dev/null || :")
     load = "spack load" if system == "spack" else "module load"
-    for module in site.get("login_modules", ()):
-        there = f'case ":${{LOADEDMODULES:-}}:" in *":{module}:"*) ;;'
-        lines.append(f"{there} *) {_loaded(load, module)} ;; esac")
     lines += environment["prepare"]
-    if environment["modules_folder"]:
-        lines.append(f"module use {in_shell(environment['modules_folder'])}")
     lines += [_loaded(load, module) for module in environment["modules"]]
     variables = sorted(environment["variables"].items())
     return [*lines, *(f"export {name}={in_shell(value)}" for name, value in variables)]

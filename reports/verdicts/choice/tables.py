@@ -209,7 +209,7 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
     def section(place: int, case: PlannedCase) -> Section:
         label, anchor = analysis.title(case), slug(case.id)
         ok = count_text(further[place], "further launch", "further launches")
-        note = f"{ok} that ended ok: assay raw {case.id} BLOCK prints what each wrote."
+        note = f"{ok} that ended ok: unzip -p raw/bBLOCK.zip '{case.id}.*' prints them."
         note = note if further[place] else ""
         found = by_case.get(place, [])
         table = pivot(found, [(headings, cells)], anchor=f"of-{anchor}", title=label, note=note)
