@@ -15,7 +15,9 @@ COMMANDS = {
     "doctor": Command(
         "missing requirements, and the command that fixes each", "assay.cli.doctor:declare"
     ),
-    "site": Command("write a site's configuration, or prove it again", "assay.cli.site:declare"),
+    "site": Command(
+        "describe a site, proven by jobs; lay out a folder of your own", "assay.cli.site:declare"
+    ),
     "cluster": Command(
         "a virtual Slurm cluster on this machine", "virtual_cluster.command:add_arguments"
     ),
