@@ -40,7 +40,7 @@ HOPS = MetricDefinition(
     "1",
     "lower",
     "between the two nodes, by the topology that the site declares: switches passed in"
-    " a tree, links in a torus",
+    " a tree",
     measured=False,
 )
 LAUNCH = time_metric(

@@ -128,7 +128,7 @@ def hops_table(analysis: Analysis, check: str) -> Table | None:
         anchor=f"table-{check}-hops",
         title="Against hop counts",
         note="Medians over launches. Hops by the topology that the site declares: switches that a"
-        " message passes in a tree, links in a torus. Time per hop: the slope of the half round"
+        " message passes in a tree. Time per hop: the slope of the half round"
         " trip over the hop count inside each block, by least squares; shown is its median over at"
         " least three blocks where their interval, or below five blocks all of them, lie above 0;"
         " else why there is none.",
