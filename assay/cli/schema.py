@@ -35,7 +35,6 @@ from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.verdicts.choice.forms import ReportForm, VerdictsForm
 from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.nightly import forms as nightly
-from virtual_cluster.command import ClusterForm
 
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".
@@ -44,7 +43,6 @@ FORMS: dict[str, type[Part] | None] = {
     "campaigns": CampaignsForm,
     "check": CheckForm,
     "checks": ChecksForm,
-    "cluster-status": ClusterForm,
     "compare": ComparisonForm,
     "doctor": DoctorForm,
     "nightly-accept-change": nightly.ChangeAcceptedForm,
