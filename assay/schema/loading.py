@@ -17,7 +17,7 @@ from checks.common.brought import checks_with
 from checks.common.registry import CHECKS, Checks
 from records.errors import AssayError
 from records.input_files import read_whole
-from records.plugins import campaign_folders
+from records.plugins import folders
 from records.run.plan import Plan
 
 #: The campaign that a night writes into its run, an acceptance into a folder below.
@@ -38,7 +38,11 @@ def _known() -> dict[str, Path]:
     """Campaigns of plugins, of `campaigns/` and of the folders below it, by name: those of Assay,
     then those of the working folder, which come first."""
     files = [
-        *(path for folder in campaign_folders() for path in sorted(folder.glob("*.yaml"))),
+        *(
+            path
+            for folder in folders("campaigns").values()
+            for path in sorted(folder.glob("*.yaml"))
+        ),
         *known_files(ROOT / "campaigns", "campaigns", "**/*.yaml"),
     ]
     return {path.stem: path for path in files if path.parent.name not in _NOT_CAMPAIGNS}

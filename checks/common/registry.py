@@ -23,7 +23,7 @@ from checks.common.sources import CHECKS as SHIPPED
 from checks.common.sources import FURTHER_CHECKS, OUTSIDE, further_folders, shipped_folders
 from records.errors import AssayError
 from records.metric import CheckDescription, MetricDefinition
-from records.plugins import check_folders
+from records.plugins import folders
 from records.units import UNITS
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -156,7 +156,7 @@ def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]
 
 
 _CHECKS.update(_found(SHIPPED, "checks"))
-for _package, _folder in check_folders().items():
+for _package, _folder in folders("checks").items():
     _CHECKS.update(_found(_folder, _package))
 for _path in further_folders():
     add_folder(_path, FURTHER_CHECKS)
