@@ -223,7 +223,7 @@ _REFUSED = (
 
 
 def _remedy(step: str, printed: str) -> str:
-    """What helps where a step failed and printed this."""
+    """Sentence of what helps where a step failed and printed this."""
     restricted = os.geteuid() != 0 and _number(_APPARMOR) == 1
     if step in ("processes", "network") and not restricted:
         return _MASKS
