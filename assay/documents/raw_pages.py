@@ -27,7 +27,6 @@ from reports.render.html import fill_in
 from reports.show.raw_links import PAGES, page_of
 
 #: The artifact that has the site's preparation and variables.
-SCRIPT = "script"
 #: Characters at the begin and at the end of a file that are searched for secrets: what a page shows
 #: of it, and so much beyond that none is cut.
 _SEARCHED = 1 << 16
