@@ -167,7 +167,7 @@ def test_launches_of_one_node_run_side_by_side_those_of_several_alone(cluster, f
 
 
 def test_a_job_that_gets_no_more_steps_is_followed_by_another(cluster, folder):
-    conf = folders(CLUSTER).etc / "slurm.conf"
+    conf = folders(CLUSTER).root / "etc" / "slurm.conf"
     settings = conf.read_text()
     name = campaign(folder, "steps-end", "mpich", 1, STARTUP)
     try:
