@@ -45,7 +45,7 @@ from records.errors import AssayError, ExitStatus, UnreachableError
 from records.history.model import Missed
 from records.history.store import Store
 from records.run.run_directory import open_run
-from records.text.withheld import masked
+from records.text.plain_text import masked
 from reports.verdicts.nightly.night import read_night
 
 

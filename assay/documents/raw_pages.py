@@ -19,8 +19,7 @@ from records.files import write_whole
 from records.run.archive import RawFiles, is_member
 from records.run.record import checksum_of, raw_paths
 from records.run.run_directory import refuse_other
-from records.text.plain_text import plain
-from records.text.withheld import masked
+from records.text.plain_text import masked, plain
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.render.html import fill_in

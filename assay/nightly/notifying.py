@@ -20,8 +20,7 @@ from typing import Literal, get_args
 
 from assay.sites.slurm import ADDRESSES
 from records.errors import AssayError
-from records.text.plain_text import one_line
-from records.text.withheld import masked
+from records.text.plain_text import masked, one_line
 from records.waiting import NOTIFY_S
 from reports.notation.units import count_text
 from reports.verdicts.nightly.answer import answer_of_night

@@ -19,8 +19,7 @@ from checks.common.session.outcome import Outcome
 from records.errors import AssayError
 from records.run.record import Belonging, Neighbour, Record, as_read
 from records.run.run_directory import RunDirectory
-from records.text.plain_text import one_line
-from records.text.withheld import masked
+from records.text.plain_text import masked, one_line
 
 #: Characters of a reason; programs are quoted with a few hundred.
 _REASON_LENGTH = 4000

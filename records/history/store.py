@@ -26,7 +26,7 @@ from records.errors import AssayError, InfrastructureError
 from records.history import MOST_FINDS, USUAL_FINDS
 from records.history.model import Acceptance, Change, Missed, Night, NightValues, SeriesKey
 from records.input_files import kind_at
-from records.text.withheld import masked
+from records.text.plain_text import masked
 from records.values import ALLOWED, Count, odd_word
 
 #: The schema of today, and the earliest that can be upgraded to it.
