@@ -50,7 +50,7 @@ test-share: packages setup ## a share of those that make test and make test-clus
 	@$(TESTS) --tier=full --share=$(SHARE)
 
 durations: ## docs/durations.csv anew from what the last make test, test-cluster and test-all left
-	@.venv/bin/python setup/durations.py $$(ls -tr build/durations-*.csv) >docs/durations.csv
+	@.venv/bin/python setup/tests/durations.py $$(ls -tr build/durations-*.csv) >docs/durations.csv
 
 test-other-processor: cluster-packages setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh

@@ -77,6 +77,10 @@ class CheckDescription(msgspec.Struct, frozen=True, omit_defaults=True):
     beside: tuple[str, ...] = ()
 
 
+#: What a plan of earlier times calls a metric without a title, and what it is called.
+_OLD_TITLE = "half round trip", "one-way time"
+
+
 @dataclass(frozen=True)
 class Register:
     """Metrics and checks by name, each defined once; the order is that of tables."""
@@ -117,7 +121,7 @@ class Register:
     def metric_title(self, name: str) -> str:
         """Readable name of a metric."""
         known = self.metrics.get(name)
-        return (known.title if known else "") or name.replace("_", " ")
+        return (known.title if known else "") or name.replace("_", " ").replace(*_OLD_TITLE)
 
     def check_title(self, name: str) -> str:
         """Readable name of a check."""

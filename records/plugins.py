@@ -97,23 +97,7 @@ def hooks(name: str) -> list[Any]:
     return [loaded(plugin.hooks[name]) for plugin in plugins().values() if name in plugin.hooks]
 
 
-def folder_of(package: str) -> Path:
-    """The folder of a plugin's package."""
-    return Path(str(import_module(package).__file__)).parent
-
-
-def section_packages() -> list[str]:
-    """Packages of plugins that hold sections of checks, each a module named as its check."""
-    return [f"{name}.sections" for name in plugins() if (folder_of(name) / "sections").is_dir()]
-
-
-def check_folders() -> dict[str, Path]:
-    """Folders of checks that plugins bring, by the package that each is."""
-    found = {f"{name}.checks": folder_of(name) / "checks" for name in plugins()}
-    return {name: folder for name, folder in found.items() if folder.is_dir()}
-
-
-def campaign_folders() -> list[Path]:
-    """Folders of campaign files that plugins bring."""
-    found = (folder_of(name) / "campaigns" for name in plugins())
-    return [folder for folder in found if folder.is_dir()]
+def folders(kind: str) -> dict[str, Path]:
+    """Folders "checks", "sections" or "campaigns" of plugins, by the package that each is."""
+    found = {name: Path(str(import_module(name).__file__)).parent / kind for name in plugins()}
+    return {f"{name}.{kind}": folder for name, folder in found.items() if folder.is_dir()}

@@ -254,8 +254,7 @@ class Cluster(faults.Breakable):
         return (load_state(self.name) if self._known.phase == "up" else None) or self._known
 
     def site_facts(self) -> dict[str, Any]:
-        """Facts that a site must know of the cluster, in SI units: the keys of command.ClusterForm
-        but for `jobs`; `nodes` are names."""
+        """Facts that a site must know of the cluster, in SI units; `nodes` are names."""
         state, where = self._state, self._folders
         nodes = state.spec.node_names()
         return {

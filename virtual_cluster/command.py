@@ -10,58 +10,12 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from records.errors import AssayError, ExitStatus
-from records.forms import Form, Part, as_text, key
 from virtual_cluster import api
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ONE, ClusterSpec
-
-
-class NodePart(Part):
-    """A node of a virtual cluster."""
-
-    name: Annotated[str, key("Its name.")]
-    state: Annotated[str, key("Slurm's state of it.")]
-    power: Annotated[bool, key("True if it has power.")]
-    cores: Annotated[list[int], key("The machine's cores that it has.")]
-    address: Annotated[str, key("Its address.")]
-
-
-class JobPart(Part):
-    """A job of a virtual cluster that has not ended."""
-
-    job_id: Annotated[str, key("Slurm's id.")]
-    name: Annotated[str, key("Its name.")]
-    state: Annotated[str, key("Slurm's state of it.")]
-    nodes: Annotated[str, key("The nodes that it has.")]
-
-
-class ClusterForm(Form, kw_only=True):
-    """`assay cluster status`: a virtual cluster, the facts of its site, nodes and jobs."""
-
-    name: Annotated[str, key("Its name.")]
-    identity: Annotated[str, key("Drawn when it was brought up.")]
-    cores_per_node: Annotated[int, key("Cores of a node.")]
-    cores: Annotated[dict[str, list[int]], key("The machine's cores of each node.")]
-    addresses: Annotated[dict[str, str], key("The address of each node.")]
-    memory_bytes_per_node: Annotated[int, key("Memory of a node.")]
-    network: Annotated[str, key("The kind of its links.")]
-    network_bits_per_s: Annotated[int | None, key("Rate of a link; null: unlimited.")]
-    network_burst_bytes: Annotated[int, key("Bytes that a link passes at once after a pause.")]
-    switches: Annotated[dict[str, dict[str, str]], key("Nodes and switches below each switch.")]
-    tree: Annotated[str, key("The switches, as --switches of `assay cluster up` takes them.")]
-    isolated: Annotated[bool, key("False: nodes share processes and IPC of the machine.")]
-    awake: Annotated[str, key("Way in which cores are kept awake while a job runs.")]
-    state_dir: Annotated[str, key("Its folder.")]
-    work_dir: Annotated[str, key("Where jobs are staged.")]
-    home_dir: Annotated[str, key("The home of their user, as this machine sees it.")]
-    partition: Annotated[str, key("Slurm's partition.")]
-    nodes: Annotated[list[NodePart], key("Its nodes.")]
-    jobs: Annotated[list[JobPart], key("Jobs that have not ended.")]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,8 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_up(commands)
     _command(commands, "down", _down, "take a cluster down; nothing of it is left")
     _command(commands, "revive", _revive, "start again what has ended: munged, slurmctld, nodes")
-    status = _command(commands, "status", _status, "nodes, network, jobs")
-    status.add_argument("--json", action="store_true", help="the machine form on stdout")
+    _command(commands, "status", _status, "nodes, network, jobs")
     text = "a shell, or -- COMMAND, where jobs are submitted or run"
     shell = _command(commands, "shell", _shell, text)
     where = "where (default: the login environment), and what to run instead of a shell"
@@ -165,19 +118,17 @@ def _revive(args: argparse.Namespace) -> None:
 
 
 def _status(args: argparse.Namespace) -> None:
-    status = msgspec.convert(api.load(args.name).status(), ClusterForm)
-    if args.json:
-        _say(as_text(status).rstrip())
-        return
-    _say(f"cluster {status.name}: {len(status.nodes)} nodes, network {status.network}")
-    _say(f"  jobs are staged in {status.work_dir}")
-    _say(f"  cores are kept awake while a job runs by {status.awake}")
-    for node in status.nodes:
-        power, cores = "on" if node.power else "no power", ",".join(map(str, node.cores))
-        _say(f"  {node.name:6} {node.state:12} {power:9} cores {cores:8} {node.address}")
-    for job in status.jobs:
-        _say(f"  job {job.job_id} {job.name} {job.state} {job.nodes}")
-    if not status.jobs:
+    status = api.load(args.name).status()
+    _say(f"cluster {status['name']}: {len(status['nodes'])} nodes, network {status['network']}")
+    _say(f"  jobs are staged in {status['work_dir']}")
+    _say(f"  cores are kept awake while a job runs by {status['awake']}")
+    for node in status["nodes"]:
+        power, cores = "on" if node["power"] else "no power", ",".join(map(str, node["cores"]))
+        words = f"{node['name']:6} {node['state']:12} {power:9} cores {cores:8}"
+        _say(f"  {words} {node['address']}")
+    for job in status["jobs"]:
+        _say("  job {job_id} {name} {state} {nodes}".format(**job))
+    if not status["jobs"]:
         _say("  no jobs")
 
 

@@ -4,8 +4,10 @@ and orders to its Slurm, whose user may give them."""
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from records.waiting import DAEMON_S, NODE_S, NODES_S, scaled
 from virtual_cluster import namespaces
@@ -69,27 +71,8 @@ def wait_for_nodes(
     raise failure(f"node {node} is {states.get(node, 'unknown')}, not idle", console(node))
 
 
-#: Process 1 of a node: starts slurmd, again when a job has ended it; where it fails the node ends.
-#: So it does with what keeps cores awake, where that is a program (slurm_conf.py).
-#: Slurm would wait for jobs of which nothing is left, so it learns that the node was down. What was
-#: killed together ends one by one.
-_NODE = """\
-node=$1; shift
-while :; do
-    [ ! -x /cluster/bin/spin ] || pgrep -x assay-spinner >/dev/null ||
-        setsid "$@" /cluster/bin/spin &
-    "$@" slurmd -D -N "$node" &
-    status=0
-    wait $! || status=$?
-    [ "$status" = 0 ] || [ "$status" -gt 128 ] || exit "$status"
-    for look in 1 2 3 4 5 6 7 8 9 10; do
-        pgrep slurmstepd >/dev/null || break
-        sleep 0.1
-    done
-    pgrep slurmstepd >/dev/null ||
-        "$@" scontrol update "NodeName=$node" State=DOWN Reason="all of its processes were ended"
-done
-"""
+#: Process 1 of a node.
+_NODE = re.sub("^#.*\n", "", Path(__file__).with_name("node.sh").read_text(), flags=re.MULTILINE)
 
 
 def start_munge(state: State) -> None:

@@ -41,7 +41,7 @@ _ALL = ("--mount", "--net", "--uts", "--ipc", "--pid")
 
 
 def holder(state: State) -> list[str]:
-    """Command list of the holder, for processes.start."""
+    """Command list of the holder, for host.start."""
     where = folders(state.spec.name)
     user = [] if state.spec.of_root else ["--user", "--map-root-user"]
     spaces = [*user, "--mount", "--propagation=private", "--net", "--uts", "--ipc", *_PIDS]
@@ -63,7 +63,7 @@ def to_user(state: State) -> list[str]:
 
 
 def daemon(state: State, own: Sequence[str], argv: Sequence[str]) -> list[str]:
-    """Command list, for processes.start behind `enter` of the holder, of a daemon of the login host
+    """Command list, for host.start behind `enter` of the holder, of a daemon of the login host
     which alone may write to these folders of the cluster. Users of the login host do not see it."""
     where = folders(state.spec.name).root
     writable = [word for name in own for word in (str(where / name), f"/cluster/{name}")]
@@ -72,21 +72,21 @@ def daemon(state: State, own: Sequence[str], argv: Sequence[str]) -> list[str]:
 
 
 def administrator(argv: Sequence[str]) -> list[str]:
-    """Command list, for processes.start behind `enter` of the holder, of a program of this machine
+    """Command list, for host.start behind `enter` of the holder, of a program of this machine
     which sees all processes of the cluster."""
     seen = '. "$0"; mount -t proc proc /proc; ready; exec "$@"'
     return ["unshare", "--mount", "sh", "-c", seen, str(_HERE / "gate.sh"), *argv]
 
 
 def login(state: State) -> list[str]:
-    """Command list, for processes.start behind `enter` of the holder, of the login host. It shares
+    """Command list, for host.start behind `enter` of the holder, of the login host. It shares
     the network of the holder."""
     dressed = _dressed(state, state.spec.login_host, OWN, [])
     return [*_UNSHARE, *_PIDS, *dressed, "sh", "-c", "sleep infinity & wait $!"]
 
 
 def node(state: State, name: str, argv: Sequence[str]) -> list[str]:
-    """Command list, for processes.start behind `enter` of the holder, of process 1 of a node, which
+    """Command list, for host.start behind `enter` of the holder, of process 1 of a node, which
     has its network, its cores and file systems in memory, and runs `argv`."""
     spec = state.spec
     own = OWN if spec.isolated else OWN[:2]
@@ -223,7 +223,7 @@ _REFUSED = (
 
 
 def _remedy(step: str, printed: str) -> str:
-    """What helps where a step failed and printed this."""
+    """Sentence of what helps where a step failed and printed this."""
     restricted = os.geteuid() != 0 and _number(_APPARMOR) == 1
     if step in ("processes", "network") and not restricted:
         return _MASKS

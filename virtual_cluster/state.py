@@ -27,24 +27,15 @@ def state_root() -> Path:
 
 
 class Folders:
-    """Where the files of one cluster lie, below `root`."""
+    """Where the files of one cluster lie, below `root`: jobs are staged in `work`, which hosts see
+    at this path; `programs` come first in PATH; `home` is the user's, whom hosts call assay;
+    `networks` are those of nodes, by name: not in /run/netns of the machine, which others remove;
+    hosts have `view` as root; `munge` has its key and socket."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
-        #: Configuration of Slurm and of hosts.
-        self.etc = root / "etc"
-        #: Where jobs are staged; hosts see it at this path.
-        self.work = root / "work"
-        #: Programs that come first in PATH, and scripts of the nodes.
-        self.programs = root / "bin"
-        #: Home of the user, whom hosts call assay.
-        self.home = root / "home"
-        #: The networks of nodes, by name: not in /run/netns of the machine, which others remove.
-        self.networks = root / "networks"
-        #: The file system that hosts have as root.
-        self.view = root / "view"
-        #: Key and socket of munge.
-        self.munge = root / "munge"
+        self.root, self.work, self.programs = root, root / "work", root / "bin"
+        self.home, self.networks = root / "home", root / "networks"
+        self.view, self.munge = root / "view", root / "munge"
 
     def console(self, name: str) -> Path:
         """The output of a daemon or node as it starts; its own log is next to it."""

@@ -30,7 +30,7 @@ from records.history.model import Acceptance, Missed
 from records.history.reading import read_history
 from records.history.store import Store, no_nights
 from records.run.run_directory import open_run
-from records.text.withheld import masked
+from records.text.plain_text import masked
 from reports.notation.units import count_text
 from reports.verdicts.nightly.check import read_night
 from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm

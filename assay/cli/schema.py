@@ -32,7 +32,6 @@ from reports.verdicts.acceptance.dossier import AcceptanceForm, VerifyForm
 from reports.verdicts.choice.forms import ReportForm, VerdictsForm
 from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.nightly import forms as nightly
-from virtual_cluster.command import ClusterForm
 
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".
@@ -40,7 +39,6 @@ FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
     "campaigns": CampaignsForm,
     "checks": ChecksForm,
-    "cluster-status": ClusterForm,
     "compare": ComparisonForm,
     "doctor": DoctorForm,
     "nightly-accept-change": nightly.ChangeAcceptedForm,

@@ -19,15 +19,13 @@ from records.files import write_whole
 from records.run.archive import RawFiles, is_member
 from records.run.record import checksum_of, raw_paths
 from records.run.run_directory import refuse_other
-from records.text.plain_text import plain
-from records.text.withheld import masked
+from records.text.plain_text import masked, plain
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.render.html import fill_in
 from reports.show.tables import PAGES, page_of
 
 #: The artifact that has the site's preparation and variables.
-SCRIPT = "script"
 #: Characters at the begin and at the end of a file that are searched for secrets: what a page shows
 #: of it, and so much beyond that none is cut.
 _SEARCHED = 1 << 16

@@ -31,7 +31,7 @@ from records.run.provenance import (
     SpackBuild,
 )
 from records.site.node_facts import NodeFacts
-from records.text.withheld import without_secrets
+from records.text.plain_text import without_secrets
 
 #: Slurm settings that matter for measurements.
 _SLURM_SETTINGS = (

@@ -33,8 +33,7 @@ from records.run.record import CHECKSUM, Belonging, Neighbour, Record, as_read
 from records.run.record_lines import Ledger
 from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
 from records.site.pair_scans import ARTIFACT, FOLDER, SUFFIX
-from records.text.plain_text import one_line
-from records.text.withheld import masked
+from records.text.plain_text import masked, one_line
 
 #: Characters of a reason; programs are quoted with a few hundred.
 _REASON_LENGTH = 4000

@@ -15,7 +15,7 @@ from assay.schema.rules import campaign_problems, refuse_too_many_cases
 from checks.common.registry import CHECKS, Checks, checks_with
 from records.errors import AssayError
 from records.input_files import read_whole
-from records.plugins import campaign_folders
+from records.plugins import folders
 from records.run.plan import Plan
 
 #: The campaign that a night writes into its run, an acceptance into a folder below.
@@ -36,7 +36,11 @@ def _known() -> dict[str, Path]:
     """Campaigns of plugins, of `campaigns/` and of the folders below it, by name: those of Assay,
     then those of the working folder, which come first."""
     files = [
-        *(path for folder in campaign_folders() for path in sorted(folder.glob("*.yaml"))),
+        *(
+            path
+            for folder in folders("campaigns").values()
+            for path in sorted(folder.glob("*.yaml"))
+        ),
         *known_files(ROOT / "campaigns", "campaigns", "**/*.yaml"),
     ]
     return {path.stem: path for path in files if path.parent.name not in _NOT_CAMPAIGNS}

@@ -166,7 +166,7 @@ def test_launches_of_one_node_run_side_by_side_those_of_several_alone(
 
 
 def test_a_job_that_gets_no_more_steps_serves_no_more(cluster, folder, in_job, monkeypatch):
-    conf = folders(CLUSTER).etc / "slurm.conf"
+    conf = folders(CLUSTER).root / "etc" / "slurm.conf"
     settings = conf.read_text()
     name = campaign(folder, "steps-end", "mpich", 1, STARTUP)
     try:

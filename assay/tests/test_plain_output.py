@@ -27,8 +27,7 @@ from records.errors import AssayError
 from records.run.plan import Plan
 from records.run.provenance import read_provenance
 from records.tests.made import plan_of, record
-from records.text.plain_text import SUBSTITUTE, end_of_output, one_line, plain
-from records.text.withheld import WITHHELD
+from records.text.plain_text import SUBSTITUTE, WITHHELD, end_of_output, one_line, plain
 from reports.tests import acceptance_runs, synthetic
 
 pytestmark = pytest.mark.usefixtures("believed")

@@ -19,7 +19,7 @@ from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import stored_run
 from records.run.archive import RawFiles
 from records.run.run_directory import RunDirectory
-from records.text.withheld import WITHHELD, masked
+from records.text.plain_text import WITHHELD, masked
 from virtual_cluster.tests.clusters import REASON, made
 
 #: What sites, people and programs write, each with one secret in the place of {}.

@@ -7,7 +7,7 @@ import pytest
 
 from assay.run.provenance import NOT_KEPT, listed_variables, variables_of
 from records.run.provenance import EnvironmentAsRun, Provenance, SlurmAsRun, read_provenance
-from records.text.withheld import WITHHELD, looks_secret, masked
+from records.text.plain_text import WITHHELD, looks_secret, masked
 from reports.show.rows import provenance_rows
 
 DOCS = Path(__file__).parents[2] / "docs" / "provenance.md"

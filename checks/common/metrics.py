@@ -39,8 +39,7 @@ HOPS = MetricDefinition(
     "hops",
     "1",
     "lower",
-    "between the two nodes, by the topology that the site declares: switches passed in"
-    " a tree",
+    "between the two nodes, by the topology that the site declares: switches passed in a tree",
     measured=False,
 )
 LAUNCH = time_metric(

@@ -26,7 +26,7 @@ from checks.common.sources import CHECKS as SHIPPED
 from checks.common.sources import FURTHER_CHECKS, OUTSIDE, further_folders, shipped_folders
 from records.errors import AssayError
 from records.metric import CheckDescription, MetricDefinition
-from records.plugins import check_folders, hooks
+from records.plugins import folders, hooks
 from records.run.brought import Brought, CommandLine
 from records.units import UNITS
 
@@ -209,7 +209,7 @@ def brought_to_session() -> dict[str, Brought]:
 
 
 _CHECKS.update(_found(SHIPPED, "checks"))
-for _package, _folder in check_folders().items():
+for _package, _folder in folders("checks").items():
     _CHECKS.update(_found(_folder, _package))
 for _path in further_folders():
     add_folder(_path, FURTHER_CHECKS)

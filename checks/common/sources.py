@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from records.errors import AssayError
-from records.plugins import check_folders
+from records.plugins import folders
 
 CHECKS = Path(__file__).resolve().parent.parent
 #: The shared C library with the Makefile that builds everything.
@@ -27,7 +27,7 @@ def further_folders() -> list[Path]:
 
 def shipped_folders() -> list[Path]:
     """Folders of checks that come with Assay: those of the core, then those of plugins."""
-    return [CHECKS, *check_folders().values()]
+    return [CHECKS, *folders("checks").values()]
 
 
 def program_folders(*, shipped: bool = True) -> list[Path]:

@@ -17,8 +17,7 @@ from records.errors import AssayError
 from records.input_files import decoded, line_with, read_whole
 from records.site.limits import Nominal, nominal
 from records.site.node_facts import NodeFacts
-from records.text.plain_text import plain_data
-from records.text.withheld import WITHHELD, looks_secret, masked
+from records.text.plain_text import WITHHELD, looks_secret, masked, plain_data
 from records.values import ALLOWED, Count, Integer, Scalar, is_site, odd_word
 
 SCHEMA = 1

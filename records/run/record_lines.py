@@ -27,7 +27,7 @@ from records.run.record import (
     decode_line,
     nodes_fault,
 )
-from records.text.withheld import masked
+from records.text.plain_text import masked
 
 
 class Value(Metric, frozen=True, kw_only=True, gc=False):

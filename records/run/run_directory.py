@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing, taken, write_whole
-from records.input_files import FILE, kind_at, opened
+from records.input_files import kind_at, opened
 from records.run.chain import chain_of
 from records.run.interims import INTERIMS, Interim, read_interims, read_plan
 from records.run.plan import Plan
@@ -110,15 +109,12 @@ class RunDirectory:
     def is_driven(self) -> bool:
         """Tell whether a driver is at this run now."""
         try:
-            descriptor = os.open(self.path / ".lock", FILE)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
+            with opened(self.path / ".lock") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
-        finally:
-            os.close(descriptor)
+        except (OSError, AssayError):
+            return False
         return False
 
     def build_log(self, environment: str) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
-from records.plugins import hooks, section_packages
+from records.plugins import folders, hooks
 from records.units import axis_of
 from reports.analysis.run import Analysis
 from reports.notation.labels import value_text
@@ -42,7 +42,7 @@ def own_section(check: str) -> Section | None:
     """The `SECTION` of the module named as the check, here or in a plugin."""
     if not check.isidentifier():
         return None
-    names = (f"{package}.{check}" for package in (__package__, *section_packages()))
+    names = (f"{package}.{check}" for package in (__package__, *folders("sections")))
     name = next((name for name in names if find_spec(name)), "")
     return getattr(import_module(name), "SECTION", None) if name else None
 

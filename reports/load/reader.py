@@ -25,7 +25,7 @@ from records.run.chain import Chain
 from records.run.record import Belonging, checksum_of
 from records.run.record_lines import Batch, Line, Value, artifacts_of, batches, nodes_of
 from records.site.pair_scans import ARTIFACT
-from records.text.withheld import masked
+from records.text.plain_text import masked
 from reports.load.launches import (
     ALONE,
     BESIDE,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from setup.durations import main
+from setup.tests.durations import main
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = {

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real clusters: they come up, keep what they promise, and leave nothing behind."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,7 +9,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 import virtual_cluster
@@ -224,13 +222,10 @@ def test_the_command_line_shows_and_enters_the_cluster(
     shared: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wait_until_idle(shared)
-    assert main(["status", "--json", "--name", shared.name]) == 0
-    status = json.loads(capsys.readouterr().out)
-    schema = Path(__file__).parents[2] / "docs/schemas/cluster-status.schema.json"
-    jsonschema.validate(status, json.loads(schema.read_text()))
-    assert [node["state"] for node in status["nodes"]] == ["idle"] * 4
     assert main(["status", "--name", shared.name]) == 0
-    assert "network fast-ethernet" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "network fast-ethernet" in shown
+    assert shown.count(" idle ") == 4
     shell = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
     for words, expected in ((["n3", "--", "hostname"], "n3"), (["--", "id", "-un"], "assay")):
         done = subprocess.run([*shell, *words], capture_output=True, text=True, check=True)

@@ -71,7 +71,7 @@ def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluste
     script.chmod(0o755)
     settings = lines[1].replace("/shared/assay-vet", str(script)).replace("3600", "4")
     settings = settings.replace("IDLE,CYCLE", "ANY,CYCLE")
-    with (folders(cluster.name).etc / "slurm.conf").open("a") as file:
+    with (folders(cluster.name).root / "etc" / "slurm.conf").open("a") as file:
         file.write("\n".join(one for one in settings.splitlines() if "Epilog" not in one) + "\n")
     told(cluster, "scontrol", "reconfigure")
     log = folder / "log"

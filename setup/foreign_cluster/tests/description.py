@@ -15,7 +15,7 @@ from ClusterShell.NodeSet import NodeSet
 
 from records.errors import AssayError
 from setup.foreign_cluster.tests.site_setup import LoginDaemon, SiteSetup
-from virtual_cluster.slurm_conf import COMMON_SETTINGS
+from virtual_cluster.slurm_conf import common_settings
 from virtual_cluster.spec import address_plan
 
 _HERE = Path(__file__).resolve().parents[1]
@@ -102,7 +102,7 @@ def module_files(found: dict[str, Any]) -> dict[str, str]:
 
 def slurm_conf(found: dict[str, Any]) -> str:
     """Text of slurm.conf: lines of the site replace those of the same key."""
-    common = COMMON_SETTINGS.format(user="root")
+    common = common_settings("root")
     lines = (common + found["files"]["etc/slurm.conf"]).splitlines()
     given = {line.partition("=")[0] for line in found["slurm.conf"].splitlines()}
     return "\n".join([*(s for s in lines if s.partition("=")[0] not in given), found["slurm.conf"]])

@@ -11,7 +11,7 @@ import virtual_cluster
 from records.errors import AssayError
 from setup.foreign_cluster.tests.site_setup import LoginDaemon, SiteSetup, login_command, up
 from virtual_cluster import Cluster, host, namespaces
-from virtual_cluster.slurm_conf import COMMON_SETTINGS
+from virtual_cluster.slurm_conf import common_settings
 from virtual_cluster.spec import address_plan
 from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import traces, wait_for
@@ -36,7 +36,7 @@ PartitionName=work Nodes=ALL Default=YES
 def site() -> SiteSetup:
     """A site of two users with a further daemon."""
     address = address_plan(["a1", "b1"])["login"]
-    conf = COMMON_SETTINGS.format(user="root") + _CONF.format(address=address)
+    conf = common_settings("root") + _CONF.format(address=address)
     return SiteSetup(
         cores={"a1": 1, "b1": 2},
         users=("kim", "lee"),
