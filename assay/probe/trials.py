@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from assay.probe.job import END_MARK
 from assay.sites.description import EnvironmentKeys
 from assay.sites.site import Site
-from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
+from checks.common.session.launch_commands import LAUNCHERS, launch_words
 from records.waiting import ATTEMPT_S, scaled
 
 
@@ -72,8 +72,8 @@ def trial_of(
     attempts = []
     for way in known:
         mpirun, template = way.mpirun or "", way.launcher_command or ""
-        start = Start(ranks, ranks_per_node, mpirun=mpirun, template=template)
-        words = [*launch_words(way.launcher, start), *way.launcher_options]
+        words = launch_words(way.launcher, ranks, ranks_per_node, mpirun=mpirun, template=template)
+        words += way.launcher_options
         # Inside the session of every launch.
         limit = f"{scaled(ATTEMPT_S):.0f}"
         session = ["./session.sh", LAUNCHERS[way.launcher].daemons, limit, *words]

@@ -24,7 +24,7 @@ from checks.common.session.launch_commands import NO_MODULE
 from checks.common.session.outcome import Loss, Moment, Outcome, check_encoding
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT, UNPROVEN
 from records.metric import Metric
-from records.run.mpi_profile import RankProfile
+from records.run.mpi_profile import RankProfile, profile_fault
 from records.site.limits import bound, is_beyond
 from records.site.pair_scans import ARTIFACT
 
@@ -192,7 +192,9 @@ def _by_its_answer(
 def _profile(output: json_lines.Output, launch: MpiCheck) -> list[RankProfile]:
     whole = not launch.definition.one_sided(launch.params)
     own = launch.prints_metrics and launch.definition.is_shipped
-    profile = output.profile_by_rank(launch.setting.ranks, whole=whole, own=own)
+    profile = sorted(output.profile, key=lambda rank: rank.rank)
+    if fault := profile_fault(profile, launch.setting.ranks, whole=whole, own=own):
+        raise json_lines.OutputError(fault)
     if fault := longer_than_launch(max(rank.elapsed_s for rank in profile), output):
         raise json_lines.OutputError(f"an MPI profile: {fault}")
     return profile
