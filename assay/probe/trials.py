@@ -20,7 +20,7 @@ from assay.sites.description import EnvironmentKeys
 from assay.sites.site import Site
 from checks.common.evidence import Claim, Evidence, contradictions
 from checks.common.json_lines import marked_lines, read_evidence, whole_object
-from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
+from checks.common.session.launch_commands import LAUNCHERS, launch_words
 from records.site.node_facts import NodeFacts
 from records.text.plain_text import one_line
 from records.text.reasons import speaking
@@ -86,8 +86,8 @@ def trial_of(
     attempts = []
     for way in known:
         mpirun, template = way.mpirun or "", way.launcher_command or ""
-        start = Start(ranks, ranks_per_node, mpirun=mpirun, template=template)
-        words = [*launch_words(way.launcher, start), *way.launcher_options]
+        words = launch_words(way.launcher, ranks, ranks_per_node, mpirun=mpirun, template=template)
+        words += way.launcher_options
         # Inside the session of every launch.
         limit = f"{scaled(ATTEMPT_S):.0f}"
         session = ["./session.sh", LAUNCHERS[way.launcher].daemons, limit, *words]

@@ -15,7 +15,7 @@ from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
 from assay.tests.test_run_on_cluster import own_name
 from checks.common.json_lines import TOKEN
-from checks.common.session.launch_commands import Start, launch_words
+from checks.common.session.launch_commands import launch_words
 from checks.common.sources import LIBRARY
 from virtual_cluster import ClusterSpec, up
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER
@@ -116,8 +116,8 @@ def in_job(site, name, command):
 @pytest.mark.parametrize("name", ["srun", "hydra", "template", "openmpi"])
 def test_ranks_lie_as_asked_with_the_variables_of_site_and_harness(site, name):
     described = site.description.environments[name]
-    start = Start(4, 2, described.mpirun or "", None, described.launcher_command or "")
-    words = [*launch_words(described.launcher, start), *described.launcher_options]
+    how = {"mpirun": described.mpirun or "", "template": described.launcher_command or ""}
+    words = [*launch_words(described.launcher, 4, 2, **how), *described.launcher_options]
     told = f'echo "$(hostname) ${TOKEN} $OF_SITE"'
     status, output = in_job(site, name, [*words, "sh", "-c", told])
     home = site.cluster.site_facts()["home_dir"]
@@ -137,7 +137,7 @@ def test_daemons_of_prrte_start_ranks_on_all_nodes_and_end_with_the_launch(site)
     keeper = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/stepkeeper"]
     subprocess.run(keeper, check=True)
     folder.chmod(0o777)
-    words = ["./session.sh", "prte", "60", *launch_words("assay-prte", Start(4, 2)), "hostname"]
+    words = ["./session.sh", "prte", "60", *launch_words("assay-prte", 4, 2), "hostname"]
     path = f"{Path(PRRTE['prun'] or '').parent}:$PATH"
     text = f"cd {folder} && PATH={path} {shlex.join(words)}; s=$?; srun ps -e -o comm=; exit $s"
     status, output = in_job(site, "srun", ["sh", "-c", text])

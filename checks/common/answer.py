@@ -22,6 +22,8 @@ from records.site.limits import Launched, window
 
 #: Points that a message about missing values names.
 PLACES_SHOWN = 3
+#: Significant digits that our programs print.
+DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -248,12 +250,8 @@ def difference(
     found: Sequence[Metric],
     relations: Mapping[str, Relation],
     params: Any,
-    digits: int,
 ) -> str | None:
-    """The first difference between the values found and those asked for, with its point, or None.
-
-    `digits`: significant digits that the program prints.
-    """
+    """First difference between the values found and those asked for, with its point, or None."""
     wanted = {_key(one.metric, one.at): one for one in asked}
     answer = {_key(metric.name, metric.at): metric for metric in found}
     missing = [one for key, one in wanted.items() if key not in answer]
@@ -275,10 +273,10 @@ def difference(
         right = (
             relation(PointValues(answer, metric.at or {}, params)) if relation else median(samples)
         )
-        if not math.isclose(metric.value, right, rel_tol=2 * 10.0 ** (1 - digits)):
+        if not math.isclose(metric.value, right, rel_tol=2 * 10.0 ** (1 - DIGITS)):
             source = "the other values" if relation else "its samples"
             return (
-                f"{place} is {metric.value:.{digits}g}; by {source} it must be {right:.{digits}g}"
+                f"{place} is {metric.value:.{DIGITS}g}; by {source} it must be {right:.{DIGITS}g}"
             )
     return None
 

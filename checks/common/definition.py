@@ -181,8 +181,6 @@ class CheckDefinition(Generic[P]):
     #: Keys of a campaign that follow the site (sizing.py), and that the check turns into its
     #: parameters by `spread` and `filled`.
     sizing: ClassVar[frozenset[str]] = frozenset()
-    #: Significant digits that the program prints.
-    digits: ClassVar[int] = 9
     #: Seconds that a value must be measured for: in one go, or by many samples.
     least_measured_s: ClassVar[float] = LEAST_REPEATED_S
     #: Whether it is one process, which Slurm starts and no launcher of an MPI library.
@@ -269,7 +267,7 @@ class CheckDefinition(Generic[P]):
             other_program(programs[0], programs, output)
             or other_settings(self.options(params), output.program)
             or other_notes(self.notes(params, hosts), output)
-            or difference(self.expected(params, hosts), found, self.relations, params, self.digits)
+            or difference(self.expected(params, hosts), found, self.relations, params)
             or longer_than_launch(self.least_duration_s(params, found), output)
         )
         return Reading(wrong=wrong) if wrong else self.check_values(params, output)

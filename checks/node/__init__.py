@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from checks.common.answer import Asked, Reading
+from checks.common.answer import DIGITS, Asked, Reading
 from checks.common.definition import FAST_CORE_FLOP_PER_S, FastMachine, Layout, SiteCapacity
 from checks.common.json_lines import Output, measured
 from checks.common.messages import ManyRanksDefinition
@@ -333,7 +333,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
         """The clock of a node and its operations per cycle, or what is wrong with its values."""
         values = {m.name: m.value for m in metrics if not m.at or m.at.keys() == {"node"}}
         memory = values.get("allocatable_memory", 0.0)
-        if memory > (params.memory_bytes or math.inf) * (1 + 10.0**-self.digits):
+        if memory > (params.memory_bytes or math.inf) * (1 + 10.0**-DIGITS):
             bound = params.memory_bytes
             return f"{memory:.0f} bytes were allocated on {node}; the bound was {bound}"
         additions = (m for m in metrics if m.at and CLOCK.items() <= m.at.items())

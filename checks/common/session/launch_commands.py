@@ -20,17 +20,6 @@ PLACEHOLDERS = ("ranks", "ranks_per_node", "nodes", "cpus_per_task", "variables"
 
 
 @dataclass(frozen=True)
-class Start:
-    """Ranks to be started; `template` is the environment's `launcher_command`."""
-
-    ranks: int
-    ranks_per_node: int
-    mpirun: str = ""
-    cpus_per_task: int | None = None
-    template: str = ""
-
-
-@dataclass(frozen=True)
 class Launcher:
     """Way to start ranks, by a program `mpirun` unless the environment names one.
 
@@ -87,21 +76,30 @@ LAUNCHERS = {
 }
 
 
-def launch_words(launcher: str, start: Start) -> list[str]:
-    """The launch command, without options of the environment; words for no shell."""
+def launch_words(
+    launcher: str,
+    ranks: int,
+    ranks_per_node: int,
+    *,
+    mpirun: str = "",
+    cpus_per_task: int | None = None,
+    template: str = "",
+) -> list[str]:
+    """The launch command, without options of the environment; words for no shell. `template` is the
+    environment's `launcher_command`."""
     how = LAUNCHERS[launcher]
     values = {
-        "ranks": start.ranks,
-        "ranks_per_node": start.ranks_per_node,
-        "nodes": -(-start.ranks // start.ranks_per_node),
-        "cpus_per_task": start.cpus_per_task or 1,
+        "ranks": ranks,
+        "ranks_per_node": ranks_per_node,
+        "nodes": -(-ranks // ranks_per_node),
+        "cpus_per_task": cpus_per_task or 1,
         "variables": ",".join(FORWARDED),
     }
     if launcher == "assay-template":
-        return [word.format(**values) for word in shlex.split(start.template)]
-    cpus = how.cpus.format(**values) if start.cpus_per_task else ""
+        return [word.format(**values) for word in shlex.split(template)]
+    cpus = how.cpus.format(**values) if cpus_per_task else ""
     options = how.options.format(**values, cpus=cpus).split()
-    return [start.mpirun or how.mpirun, *options] if how.mpirun else []
+    return [mpirun or how.mpirun, *options] if how.mpirun else []
 
 
 def fields_of(command: str) -> list[list[tuple[str, str]]]:

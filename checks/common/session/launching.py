@@ -27,7 +27,7 @@ from checks.common.definition import CheckDefinition
 from checks.common.json_lines import TOKEN, read_printed, session_lines
 from checks.common.judging import EndedJob, JudgingError, judge
 from checks.common.session.builds import build_of
-from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
+from checks.common.session.launch_commands import LAUNCHERS, launch_words
 from checks.common.session.outcome import PROGRAMS, Outcome, WorkFolderError, emit, folder_trouble
 from checks.common.slurm.commands import HALTING_S, HERE, limits_s
 from checks.common.slurm.scheduler import job_loss, run_options
@@ -78,9 +78,15 @@ class SessionLauncher(JobLauncher):
 
     def command(self, job: Any) -> list[str]:
         """The launch command of `job`, which knows ranks, ranks per node and CPUs per rank."""
-        per_node, cpus = job.num_tasks_per_node, job.num_cpus_per_task
-        start = Start(job.num_tasks, per_node, self.mpirun, cpus, self.template)
-        words = [*launch_words(self.kind, start), *self.extra_options]
+        words = launch_words(
+            self.kind,
+            job.num_tasks,
+            job.num_tasks_per_node,
+            mpirun=self.mpirun,
+            cpus_per_task=job.num_cpus_per_task,
+            template=self.template,
+        )
+        words += self.extra_options
         session = ["./session.sh", self.daemons, f"{self.limit_s:g}"]
         return [*session, *(shlex.quote(word) for word in words)]
 

@@ -229,17 +229,13 @@ class AllocationScheduler(SqueueJobScheduler):
 
     def _end_if_overdue(self, job: Any) -> None:
         """End a step that Slurm does not begin, or does not end long after its time."""
-        if job.step.over():
-            return
-        past_s, began = time.monotonic() - job.step.since, bool(job.step.name)
-        needs_s = getattr(job, "needs_s", math.inf)
-        if past_s <= _STEP_PATIENCE_S + (needs_s if began else 0.0):
-            return
-        told = f"did not start the step within {past_s:.0f} s: {_said_by_srun(job)}"
-        if began:
-            told = f"did not end the step, which needs {needs_s:.0f} s, within {past_s:.0f} s"
-        job.loss = Loss(f"Slurm {told}", "slurm", ran=began)
-        job.step.end()
+        began = bool(job.step.name)
+        longest_s = _STEP_PATIENCE_S + (getattr(job, "needs_s", math.inf) if began else 0.0)
+        if not job.step.over() and time.monotonic() - job.step.since > longest_s:
+            did = "end" if began else "start"
+            told = f"Slurm did not {did} the step within {longest_s:.0f} s: {_said_by_srun(job)}"
+            job.loss = Loss(told, "slurm", ran=began)
+            job.step.end()
 
     def _take_over(self, job: Any) -> None:
         """Take over how the launch of a job ended."""

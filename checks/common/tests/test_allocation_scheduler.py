@@ -140,7 +140,7 @@ def test_a_step_that_outlives_its_time_by_far_is_ended(harness, monkeypatch):
     monkeypatch.setattr(allocation_scheduler, "_STEP_PATIENCE_S", 0.3)
     loss = one.ended(late).loss
     assert (loss.fault, loss.ran) == ("slurm", True)
-    assert "did not end the step, which needs 0 s" in loss.reason
+    assert "did not end the step within 0 s" in loss.reason
     assert lasting._state == "RUNNING"
 
 

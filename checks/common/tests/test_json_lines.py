@@ -53,7 +53,6 @@ def test_all_kinds_of_lines_find_their_place():
         *((metric(value=value), "") for value in ("1.0", None, True, 0, -1.0, 1e30, [1.0])),
         *((metric().replace("0.25", value), "") for value in ("NaN", "Infinity", "-Infinity")),
         *((metric(samples=s), "") for s in ([0.1, 0.0], 0.1, {"0": 0.1}, "0.1", [[0.1]])),
-        *((metric(at={"rank": at}), "is not a point") for at in (True, -1, [1], None)),
         (metric(at="rank"), "is not a point"),
         (metric(name="half_round_trip"), "this check reports no metric"),
         (metric(unit="ms"), "this check reports no metric"),

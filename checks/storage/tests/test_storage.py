@@ -72,7 +72,7 @@ def test_every_rate_is_reported_and_nothing_is_left(out, disk, ranks):
     output = found.output
     metrics = output.metrics
     hosts = [next(one.at["node"] for one in metrics if one.at and "node" in one.at)] * ranks
-    assert difference(STORAGE.expected(params, hosts), metrics, {}, params, STORAGE.digits) is None
+    assert difference(STORAGE.expected(params, hosts), metrics, {}, params) is None
     assert other_settings(STORAGE.options(params), output.program) is None
     assert output.ended
 

@@ -18,7 +18,7 @@ from reframe.core.pipeline import RegressionTest
 from reframe.frontend import executors
 
 from checks.common.session.builds import MakeBuild
-from checks.common.session.launch_commands import Start, launch_words
+from checks.common.session.launch_commands import launch_words
 from checks.common.session.launching import LaunchTest
 from checks.common.slurm.scheduler import run_options
 from records.run.brought import Brought, ReframeTest
@@ -35,14 +35,14 @@ class EnvironmentLauncher(JobLauncher):
     def command(self, job: Any) -> list[str]:
         """The launch command of a job."""
         ranks = job.num_tasks or 1
-        start = Start(
+        words = launch_words(
+            self.extras["launcher"],
             ranks,
             job.num_tasks_per_node or ranks,
-            self.extras["mpirun"] or "",
-            job.num_cpus_per_task,
-            self.extras["launcher_command"] or "",
+            mpirun=self.extras["mpirun"] or "",
+            cpus_per_task=job.num_cpus_per_task,
+            template=self.extras["launcher_command"] or "",
         )
-        words = launch_words(self.extras["launcher"], start)
         return [shlex.quote(word) for word in [*words, *self.extras["launcher_options"]]]
 
     def run_command(self, job: Any) -> str:
