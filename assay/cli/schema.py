@@ -20,7 +20,6 @@ from assay.cli.report import RunForm
 from assay.cli.status import RawForm
 from assay.criteria.loading import criteria_schema
 from assay.criteria.risks import PlanRisksForm
-from assay.onboarding.init import SiteInitForm
 from assay.requirements import DoctorForm
 from assay.run.status import StatusForm
 from assay.schema import campaign_schema
@@ -56,7 +55,6 @@ FORMS: dict[str, type[Part] | None] = {
     "raw": RawForm,
     "report": ReportForm,
     "run": RunForm,
-    "site-init": SiteInitForm,
     "status": StatusForm,
     "verdicts": VerdictsForm,
     "verify": VerifyForm,
