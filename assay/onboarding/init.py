@@ -38,10 +38,8 @@ def init_site(
     work_dir: str | None,
     overwrite: bool,
 ) -> tuple[Path, dict[str, Any]]:
-    """Write site-config/NAME/site.yaml; gives the file and its content.
-
-    Raises AssayError where nothing can be proven.
-    """
+    """Write site-config/NAME/site.yaml; gives the file and its content. Raises AssayError where
+    nothing can be proven."""
     view = ask_slurm()
     say(f"{_description(view)}, {len(view.nodes)} nodes")
     guess = re.sub(r"[^a-z0-9]+", "-", view.cluster.lower()).strip("-")[:64]
