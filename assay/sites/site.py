@@ -30,8 +30,8 @@ from records.errors import AssayError, InfrastructureError
 from records.run.provenance import SiteAsRun
 
 _NO_HPL = (
-    "not named, and there is no source of HPL to build it: %s is no file; run %s, or name an archive"
-    " as hpl_source"
+    "not named, and there is no source of HPL to build it: %s is no file; run %s, or name an"
+    " archive as hpl_source"
 )
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -116,11 +116,8 @@ class Site(ABC):
         source, missing = self.hpl_source(), dict[str, dict[str, str]]()
         features: dict[str, set[str]] = {}
         for name, environment in described.environments.items():
-            missing[name] = {
-                program: reason
-                for program, path in environment.programs.items()
-                if (reason := _absence(path))
-            }
+            reasons = {program: _absence(path) for program, path in environment.programs.items()}
+            missing[name] = {program: why for program, why in reasons.items() if why}
             features[name] = {
                 *environment.features,
                 *(f"program:{one}" for one in environment.programs if one not in missing[name]),
