@@ -116,7 +116,8 @@ def find_mpis(system: str, say: Say) -> tuple[dict[str, FoundMpi], dict[str, str
         mpis.sort(key=lambda mpi: natural(mpi.version if mpi else ""))
         if mine:
             mpis.append(_brought(system, mine, known, bare)[0])
-    return {mpi.family: mpi for mpi in mpis if mpi is not None}, failed
+    chosen = {mpi.family: mpi for mpi in mpis if mpi is not None}
+    return dict(sorted(chosen.items())), failed
 
 
 def _brought_by(
