@@ -190,10 +190,7 @@ def modules_system() -> str:
     printed = load("lmod", (), 'echo "lmod=${LMOD_VERSION:-}"; module --version 2>&1').printed
     if re.search(r"^lmod=\d", printed, re.MULTILINE):
         return "lmod"
-    release = re.search(r"Modules Release (\d+)|VERSION=(\d+)", printed)
-    if release is None:
-        return "nomod"
-    return "tmod4" if int(release[1] or release[2]) >= 4 else "tmod32"
+    return "tmod4" if "Modules Release" in printed else "nomod"
 
 
 def load(system: str, modules: Sequence[str], script: str) -> Loaded:
