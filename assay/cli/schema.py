@@ -17,7 +17,6 @@ from assay.cli.arguments import CHECK_FOLDERS, argument, flag
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import ChecksForm
 from assay.cli.report import RunForm
-from assay.onboarding.init import SiteInitForm
 from assay.requirements import DoctorForm
 from assay.run.status import StatusForm
 from assay.schema import campaign_schema
@@ -48,7 +47,6 @@ FORMS: dict[str, type[Part] | None] = {
     "plan": None,
     "report": ReportForm,
     "run": RunForm,
-    "site-init": SiteInitForm,
     "status": StatusForm,
     "verdicts": VerdictsForm,
     "verify": VerifyForm,

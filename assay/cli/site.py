@@ -6,15 +6,13 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 from pathlib import Path
 
-from assay.cli.arguments import JSON, Verbs, argument, flag, repeated
+from assay.cli.arguments import Verbs, argument, flag, repeated
 from assay.onboarding.init import init_site
 from assay.screens.screen import Screen
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
-from records.forms import as_text
 from reports.commands import first_run, site_init
 from reports.render.terminal import show_command
 
@@ -64,8 +62,8 @@ def init_command(arguments: argparse.Namespace) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
     try:
-        written = init_site(
-            _progress,
+        file, written = init_site(
+            say,
             name=arguments.name,
             access=[*access, *arguments.access],
             partitions=arguments.partition,
@@ -75,21 +73,13 @@ def init_command(arguments: argparse.Namespace) -> int:
         )
     except KeyboardInterrupt:
         raise InfrastructureError("ended; its jobs are cancelled, nothing is written") from None
-    if arguments.json:
-        print(as_text(written), end="")
-        return ExitStatus.PASS
-    say(f"written: {written.file}")
-    show_command(first_run(written.site), Screen(), indent=0)
-    first, *others = written.description["partitions"]
+    say(f"written: {file}")
+    site, (first, *others) = written["name"], written["partitions"]
+    show_command(first_run(site), Screen(), indent=0)
     if others:
-        sites = " or ".join(f"`--site {written.site}:{one}`" for one in others)
-        say(f"`--site {written.site}` is partition {first}; on other nodes: {sites}")
+        sites = " or ".join(f"`--site {site}:{partition}`" for partition in others)
+        say(f"`--site {site}` is partition {first}; on other nodes: {sites}")
     return ExitStatus.PASS
-
-
-def _progress(text: str) -> None:
-    """Progress: not part of what a machine reads."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -113,5 +103,4 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--environments LIST", "only these, with commas between"),
         argument("--work-dir DIR", "folder that all nodes see"),
         flag("--overwrite", "replace a site.yaml that exists"),
-        JSON,
     )

@@ -8,9 +8,7 @@ import pwd
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from assay.onboarding import proposal
 from assay.onboarding.mpi import FoundMpi, find_mpis, modules_system
@@ -20,7 +18,6 @@ from assay.sites.site_file import as_site_file, folder_of_new_sites
 from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
-from records.forms import Form, key
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 #: Variables that name a folder for scratch data, as sites set them, and folders of users' folders.
@@ -29,18 +26,6 @@ _SCRATCH = (
     *("WORK", "WORKDIR", "PROJECT", "VSC_SCRATCH"),
 )
 _ROOTS = ("/scratch", "/work", "/lustre", "/gpfs/scratch", "/beegfs")
-
-
-class SiteInitForm(Form, kw_only=True):
-    """`assay site init`: a site's description, written and proven."""
-
-    site: Annotated[str, key("Its name.")]
-    file: Annotated[str, key("The file written.")]
-    description: Annotated[dict[str, Any], key("Its content.")]
-    proof: Annotated[
-        dict[str, Any],
-        key("Proofs by jobs, by partition and environment; those with faults are left out."),
-    ]
 
 
 def init_site(
@@ -52,8 +37,9 @@ def init_site(
     environments: Sequence[str],
     work_dir: str | None,
     overwrite: bool,
-) -> SiteInitForm:
-    """Write site-config/NAME/site.yaml. Raises AssayError where nothing can be proven."""
+) -> tuple[Path, dict[str, Any]]:
+    """Write site-config/NAME/site.yaml; gives the file and its content. Raises AssayError where
+    nothing can be proven."""
     view = ask_slurm()
     say(f"{_description(view)}, {len(view.nodes)} nodes")
     guess = re.sub(r"[^a-z0-9]+", "-", view.cluster.lower()).strip("-")[:64]
@@ -81,8 +67,7 @@ def init_site(
             "no environment could be proven, so nothing was written; see the reasons above"
         )
     _write(file, proposal.site_text(whole, view.cluster), view.topology)
-    proven = msgspec.to_builtins(proof)
-    return SiteInitForm(site=whole["name"], file=str(file), description=whole, proof=proven)
+    return file, whole
 
 
 def _description(view: SlurmView) -> str:

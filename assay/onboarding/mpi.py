@@ -116,7 +116,8 @@ def find_mpis(system: str, say: Say) -> tuple[dict[str, FoundMpi], dict[str, str
         mpis.sort(key=lambda mpi: natural(mpi.version if mpi else ""))
         if mine:
             mpis.append(_brought(system, mine, known, bare)[0])
-    return {mpi.family: mpi for mpi in mpis if mpi is not None}, failed
+    chosen = {mpi.family: mpi for mpi in mpis if mpi is not None}
+    return dict(sorted(chosen.items())), failed
 
 
 def _brought_by(
@@ -189,10 +190,7 @@ def modules_system() -> str:
     printed = load("lmod", (), 'echo "lmod=${LMOD_VERSION:-}"; module --version 2>&1').printed
     if re.search(r"^lmod=\d", printed, re.MULTILINE):
         return "lmod"
-    release = re.search(r"Modules Release (\d+)|VERSION=(\d+)", printed)
-    if release is None:
-        return "nomod"
-    return "tmod4" if int(release[1] or release[2]) >= 4 else "tmod32"
+    return "tmod4" if "Modules Release" in printed else "nomod"
 
 
 def load(system: str, modules: Sequence[str], script: str) -> Loaded:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
 import yaml
 
 from assay.onboarding.mpi import FoundMpi
@@ -46,20 +46,21 @@ _JOB_S = 240
 Ways = Mapping[str, Sequence[EnvironmentKeys]]
 
 
-class EnvironmentProof(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentProof:
     """An environment on one kind of nodes. `faults`: why it is not proven; `way`: which of the ways
     started its ranks right; `counted`: whether interface counters saw its messages (None: not
     asked between nodes); `builds_on`: login or job; `nodes`: facts of those that its job met.
     """
 
-    faults: list[str] = []
+    faults: Sequence[str] = ()
     way: int | None = None
     start: str | None = None
     library: str | None = None
     standard: str | None = None
     builds_on: str = "login"
     counted: bool | None = None
-    nodes: dict[str, NodeFacts] = {}
+    nodes: Mapping[str, NodeFacts]
 
 
 #: Proofs by partition and environment.

@@ -29,8 +29,8 @@ from records.errors import AssayError, InfrastructureError
 from records.run.provenance import SiteAsRun
 
 _NO_HPL = (
-    "not named, and there is no source of HPL to build it: {source} is no file; run {command}, or"
-    " name an archive as hpl_source"
+    "not named, and there is no source of HPL to build it: %s is no file; run %s, or name an"
+    " archive as hpl_source"
 )
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -112,24 +112,19 @@ class Site(ABC):
         """Facts for a plan; looks for the foreign programs."""
         described = self.description
         bits, peak = described.network.bits_per_second, described.core_peak_flop_per_s
-        source, features = self.hpl_source(), dict[str, set[str]]()
-        missing: dict[str, dict[str, str]] = {}
+        source, missing = self.hpl_source(), dict[str, dict[str, str]]()
+        features: dict[str, set[str]] = {}
         for name, environment in described.environments.items():
-            missing[name] = {
-                program: reason
-                for program, path in environment.programs.items()
-                if (reason := _absence(path))
-            }
+            reasons = {program: _absence(path) for program, path in environment.programs.items()}
+            missing[name] = {program: why for program, why in reasons.items() if why}
             features[name] = {
                 *environment.features,
                 *(f"program:{one}" for one in environment.programs if one not in missing[name]),
                 *(f"storage:{target}" for target in described.storage),
             }
-            builds_hpl = "hpl" not in environment.programs and not environment.ready_programs
-            if builds_hpl and not Path(source).is_file():
-                missing[name]["hpl"] = _NO_HPL.format(
-                    source=source, command=setup_command("hpl-source")
-                )
+            is_built = "hpl" not in environment.programs and not environment.ready_programs
+            if is_built and not Path(source).is_file():
+                missing[name]["hpl"] = _NO_HPL % (source, setup_command("hpl-source"))
         return SiteFacts(
             name=self.name,
             nodes=described.nodes,

@@ -37,13 +37,11 @@ _JOB = ("cpus_per_task", "resources", "alone", "once")
 def surroundings_of(site: Site) -> Surroundings:
     """Names and variables that the files of a suite find on a site; they have no network."""
     described = site.description
-    partition: dict[str, Any] = {
-        **{str(key): value for key, value in described.reframe.items()},
+    further: dict[str, Any] = described.model_dump()["reframe"]
+    partition = {
+        **further,
         "name": described.partition,
-        "processor": {
-            **described.reframe.get("processor", {}),
-            "num_cpus": described.cores_per_node,
-        },
+        "processor": {**further.get("processor", {}), "num_cpus": described.cores_per_node},
         "resources": [{"name": k, "options": v} for k, v in described.resources.items()],
     }
     return Surroundings(
