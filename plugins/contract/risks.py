@@ -23,6 +23,7 @@ from plugins.contract.forms import ContractRisk
 from plugins.contract.loading import LoadedStage
 from plugins.contract.model import Contract, Risks, Stability
 from plugins.contract.period import period_id
+from plugins.contract.reliability import Demonstration, availability_pass_chance
 from records.criteria import (
     Criteria,
     Criterion,
@@ -43,7 +44,6 @@ from reports.notation.units import count_text, percent
 from reports.notation.values import about
 from reports.statistics.bounds import level_of_look, row_bounds, share_bounds
 from reports.statistics.descriptive import clopper_pearson
-from reports.statistics.reliability import Demonstration, availability_pass_chance
 from reports.statistics.serial import lag_1, widening
 from reports.verdicts.acceptance.values import NOMINAL_KEYS, Values
 
