@@ -14,13 +14,13 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from records.criteria import LinksCriterion, NodesCriterion
 from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_scans import sample_told
 from reports.headline import limit_text
-from reports.judgement import Item, JudgedCriterion, Subject, bounded, listed_nodes
+from reports.judgement import Item, JudgedCriterion, Subject, listed_nodes
 from reports.notation.units import as_stated
 from reports.statistics.bounds import Bounds, Flags, Limits, bound_rank, decide, decided
 from reports.statistics.descriptive import Matrix
@@ -128,8 +128,8 @@ class PeerComparison:
         if not run:
             return item
         if item.verdict == "INCONCLUSIVE" and run[0].passes[row]:
-            note = "met by the launches of the run"
-            return replace(bounded(item, run[0].bounds(row)), verdict="PASS", note=note)
+            bounds, note = asdict(run[0].bounds(row)), "met by the launches of the run"
+            return replace(item, **bounds, verdict="PASS", note=note)
         if item.verdict == "PASS" and run[0].fails[row]:
             note = "suspected in the run, cleared by re-runs"
             return replace(item, state="not confirmed", note=note)
