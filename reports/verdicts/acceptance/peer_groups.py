@@ -69,10 +69,13 @@ class PeerGroup:
         only = case.params.get(ONLY) if case.check in CHECKS_OF_PAIRS else None
         whole = not only and case.nodes == len(ran) and (known | named) <= {*ran}
         nodes = [name for name in natural_order(ran) if name not in known] if whole else []
+        # A launch has all pairs of these: not only its rounds, nor those of other nodes in each.
+        of_all = len(self.first.place) == 2 and not case.params.get("rounds")
+        of_all &= case.nodes >= len(known) + len(nodes)
         pairs: list[Place] = []
         if only:
             pairs = self._without_row(natural_order({*pair.split(":")}) for pair in only)
-        elif self._all_pairs(len(known) + len(nodes)) and (whole or not named):
+        elif of_all and (whole or not named):
             others = ran if len(named) == 1 else named
             asked = (natural_order({a, b}) for a in named for b in others if a != b)
             pairs = self._without_row(asked) if named else self._pairs_lost()
@@ -85,12 +88,6 @@ class PeerGroup:
         others_lost = case.nodes - len(known) - len(nodes)
         if others_lost > 0 and not (only or named):
             yield context.missing(criterion, case, f"{others_lost} nodes")
-
-    def _all_pairs(self, nodes: int) -> bool:
-        """True where a launch has all pairs of so many nodes: not of its rounds alone, nor those of
-        other nodes in each launch."""
-        case = self.first.case
-        return len(self.first.place) == 2 and not case.params.get("rounds") and case.nodes >= nodes
 
     def _without_row(self, pairs: Iterator[Place]) -> list[Place]:
         known = {self.place(row) for row in range(len(self.ends))}

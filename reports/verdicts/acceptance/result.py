@@ -287,8 +287,12 @@ def _item_columns(
     dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
 ) -> Sequence[Lead[Item]]:
     """The columns of a criterion's items, without those that would be empty."""
+
+    def subject(item: Item) -> str:
+        return f"{item.subject}, {item.point}" if item.point and item.place else item.subject
+
     columns: list[Lead[Item]] = [
-        (_SUBJECTS.get(result.kind, "value"), _subject),
+        (_SUBJECTS.get(result.kind, "value"), subject),
         ("verdict", lambda item: _verdict_cell(item.verdict, "waived" if item.waived else "")),
         ("environment", lambda item: Cell(item.environment, environment=item.environment)),
     ]
@@ -298,10 +302,6 @@ def _item_columns(
     if any(map(_note, result.items)):
         columns.append(("note", _note))
     return [*columns, ("raw output, by block", partial(_raw, dossier, links))]
-
-
-def _subject(item: Item) -> str:
-    return f"{item.subject}, {item.point}" if item.point and item.place else item.subject
 
 
 def _measured(item: Item) -> str:
