@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from ClusterShell.NodeSet import NodeSet
 from msgspec import Meta, field
-from msgspec.structs import asdict, replace
 
 from records.forms import Form, Part, key
 from reports.statistics.bounds import Bounds, Verdict, worst
@@ -98,11 +97,6 @@ def margin_of(value: float, at_least: float | None, at_most: float | None) -> fl
     margins = [value / at_least - 1] if at_least else []
     margins += [1 - value / at_most] if at_most else []
     return min(margins, default=None)
-
-
-def bounded(item: Item, bounds: Bounds) -> Item:
-    """The item with other bounds; its verdict stays."""
-    return replace(item, **asdict(bounds), margin=item.margin_of(bounds.centre))
 
 
 class JudgedCriterion(Part, kw_only=True):

@@ -23,6 +23,7 @@ from plugins.contract.loading import LoadedStage
 from plugins.contract.machines import MARGIN, SimulatedMachines, at_most_nodes
 from plugins.contract.model import Contract, Risks, Stability
 from plugins.contract.period import period_id
+from plugins.contract.reliability import Demonstration, availability_pass_chance
 from records.criteria import (
     Criteria,
     Criterion,
@@ -42,7 +43,6 @@ from reports.headline import limit_text
 from reports.notation.units import about, count_text, percent
 from reports.statistics.bounds import level_of_look, row_bounds, share_bounds
 from reports.statistics.descriptive import clopper_pearson
-from reports.statistics.reliability import Demonstration, availability_pass_chance
 from reports.statistics.serial import lag_1, widening
 from reports.verdicts.acceptance.values import NOMINAL_KEYS, Values
 

@@ -328,10 +328,8 @@ def _half(run):
 @pytest.mark.parametrize(
     ("tamper", "told"),
     [
-        (_record_better, "records.jsonl was changed"),
         (_record_better, "criterion triad: FAIL in the document"),
         (_raw, "is not what its record says"),
-        (lambda run: next((run / "raw").iterdir()).unlink(), "is missing"),
         (_without_checksums, "has no checksum in its record"),
         (_half, "lines at the end are missing"),
         (put("raw/more.out", ""), "raw/more.out was added"),
@@ -387,7 +385,6 @@ def test_a_sealed_run_is_verified_and_its_head_is_in_the_document(sealed, monkey
             lambda run: (run / RECORDS).open("ab").write(b'{"half'),
             "jsonl:16: the last line is torn",
         ),
-        (_raw, "is not what its record says"),
     ],
 )
 def test_a_sealed_run_that_was_changed_is_not_verified(sealed, tamper, told):

@@ -91,6 +91,21 @@ def test_scans_of_other_nodes_in_each_block_miss_no_pair(tmp_path, rounds):
     assert "every measured pair of nodes" in links.statement
 
 
+@pytest.mark.parametrize("lacking", [("n3", "n5"), ()])
+def test_of_a_node_s_pairs_one_without_a_value_is_missing_and_no_other(tmp_path, lacking):
+    pairs = [pair for pair in rounds_of(NODES, 0) if {*pair} != {*lacking}]
+    found = scan(tmp_path / "run", lambda _: pairs)
+    for node in ("n3", "n1"):
+        links = CRITERIA.criteria[0].model_copy(update={"where": {"node": node}})
+        asked = CRITERIA.model_copy(update={"criteria": [links, CRITERIA.criteria[1]]})
+        result = judge(asked, found, DAY, 0)
+        missing = [item.place for item in result.criteria[1].items if item.state == "missing"]
+        assert missing == [lacking] * (node in lacking)
+        if not lacking:
+            assert not result.named
+            assert {criterion.verdict for criterion in result.criteria} == {"PASS"}
+
+
 def test_very_many_missing_pairs_are_counted(tmp_path):
     nodes = tuple(f"n{number}" for number in range(1, 21))
     result, links = links_of(scan(tmp_path / "run", lambda _: rounds_of(nodes, 3), nodes=nodes))

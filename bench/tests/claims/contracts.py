@@ -23,6 +23,12 @@ from assay.sites.site import SiteFacts
 from bench.rows import Row, efforts, share
 from bench.tests.claims.acceptance import criteria_of, criterion
 from plugins.contract.machines import MARGIN, SimulatedMachines
+from plugins.contract.reliability import (
+    Demonstration,
+    availability_pass_chance,
+    mean_time_bounds,
+    pass_chance,
+)
 from plugins.contract.risks import Chances, chances, machine_chances, share_chances
 from plugins.contract.stability.booking import Booked, Outage, Spell
 from plugins.contract.stability.judge import Figures
@@ -31,12 +37,6 @@ from records.criteria import Criteria
 from records.run.plan import Plan
 from records.site.limits import Nominal
 from reports.statistics.bounds import share_bounds
-from reports.statistics.reliability import (
-    Demonstration,
-    availability_pass_chance,
-    mean_time_bounds,
-    pass_chance,
-)
 
 TOPIC = "Contracts: the risks of buyer and vendor against those declared"
 RUNS = efforts(300, 10_000, 10_000)

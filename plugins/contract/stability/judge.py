@@ -2,7 +2,7 @@
 """Availability and mean times of what was booked, and the promise judged by them.
 
 A = 1 − lost node hours / (all node hours − scheduled ones); MTBI = (period − scheduled) / number of
-interrupts, its bounds by χ² (reports.statistics.reliability). Outages of class unknown and
+interrupts, its bounds by χ² (plugins.contract.reliability). Outages of class unknown and
 unwatched time count in the worse end of each figure and not in the better one. A FAIL before the
 end is one that no further look can change; a PASS needs the whole phase.
 """
@@ -17,16 +17,16 @@ from math import inf
 from operator import itemgetter
 from typing import Annotated
 
+from plugins.contract.reliability import (
+    Demonstration,
+    availability_pass_chance,
+    mean_time_bounds,
+)
 from plugins.contract.stability.booking import Booked, Outage
 from plugins.contract.stability.ledger import Class
 from records.forms import Part, key
 from reports.answers import State
 from reports.notation.units import count_text, percent
-from reports.statistics.reliability import (
-    Demonstration,
-    availability_pass_chance,
-    mean_time_bounds,
-)
 
 #: Of outages of one node at one time the first of these classes counts.
 _ORDER: tuple[Class, ...] = ("scheduled", "external", "site", "vendor", "unknown")

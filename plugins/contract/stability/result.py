@@ -8,6 +8,7 @@ from functools import partial
 from math import inf
 from typing import Annotated
 
+from plugins.contract.reliability import LEVEL, Demonstration, mean_time_bounds
 from plugins.contract.stability.booking import Booked, Outage, booked, utc
 from plugins.contract.stability.judge import BETTER, Figures, JudgedPromise
 from plugins.contract.stability.ledger import Class, Classed, Entry, WatchTerms
@@ -16,7 +17,6 @@ from reports.answers import Answer, AnswerPart, listed
 from reports.notation.units import count_text, percent
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
 from reports.show.tables import TONES, Cell, numeric, pivot
-from reports.statistics.reliability import LEVEL, Demonstration, mean_time_bounds
 
 
 class OutagePart(Part):

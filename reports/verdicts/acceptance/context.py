@@ -44,7 +44,7 @@ NOT_COUNTED = "unproven, which count only where the criteria say `unproven: acce
 BUSY = "disturbed by other programs, more than 25 % of their cores; run on idle nodes"
 
 
-class Shown(NamedTuple):
+class ShownItems(NamedTuple):
     """Items of a criterion; how many `further` ones pass, and how many a cause among the items has
     `explained`, that have none."""
 
@@ -55,7 +55,7 @@ class Shown(NamedTuple):
 
 def shown(
     make: Callable[[int], Item], plain: Flags, lowness: Matrix, cause: Indices | None = None
-) -> Shown:
+) -> ShownItems:
     """Items of rows, made by their numbers. Of more than MOST_KEPT rows the `plain` ones, which
     pass or have a `cause` (its number; −1: none), get one where they are of the LOWEST_KEPT of
     their cause."""
@@ -70,7 +70,7 @@ def shown(
         rows = np.flatnonzero(~left)
     explained = int(np.count_nonzero(left & (causes >= 0)))
     further = int(np.count_nonzero(left)) - explained
-    return Shown([make(row) for row in rows.tolist()], further, explained)
+    return ShownItems([make(row) for row in rows.tolist()], further, explained)
 
 
 def lowness(centres: Matrix, limits: Limits) -> Matrix:
@@ -210,13 +210,13 @@ class Context:
         self,
         criterion: Criterion,
         statement: str,
-        parts: Iterable[Shown],
+        parts: Iterable[ShownItems],
         needs: str = "",
         **more: Any,
     ) -> JudgedCriterion:
         """The criterion with its items and those of cases without a value, or why there is none;
         `needs` is what it would take, `more` are further fields."""
-        every = [*parts, Shown(self._absent(criterion))]
+        every = [*parts, ShownItems(self._absent(criterion))]
         items = [item for part in every for item in part.items]
         note = "" if items else self.lacking(criterion, needs)
         more |= {

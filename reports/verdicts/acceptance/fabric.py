@@ -89,16 +89,9 @@ class _Pairs:
         """True for pairs that fall short by more than the tolerance."""
         return np.asarray(self.short > self.gap)
 
-    @cached_property
-    def _rows(self) -> list[Indices]:
-        ends = np.concatenate([self.low, self.high])
-        counts = np.bincount(ends, minlength=self.nodes)
-        rows = np.argsort(ends, kind="stable") % max(len(self.low), 1)
-        return np.split(rows, np.cumsum(counts)[:-1])
-
     def rows_of(self, node: int) -> Indices:
         """The rows of a node's pairs, ascending."""
-        return np.sort(self._rows[node])
+        return np.flatnonzero((self.low == node) | (self.high == node))
 
     def counts(self, chosen: Flags | Indices) -> Indices:
         """Number of the chosen pairs that each node has."""

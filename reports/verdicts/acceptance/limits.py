@@ -39,7 +39,7 @@ from reports.statistics.levels import row_medians
 from reports.verdicts.acceptance.context import (
     NOT_COUNTED,
     Context,
-    Shown,
+    ShownItems,
     judged,
     lowness,
     shown,
@@ -57,7 +57,7 @@ def _shown_rows(
     make: Callable[[int], Item],
     *,
     most: float = np.inf,
-) -> Shown:
+) -> ShownItems:
     """Items of rows; above `most` no value is good."""
     least, matrix = context.criteria.least_launches, rows.matrix
     counts = np.isfinite(matrix).sum(axis=1)
@@ -161,7 +161,7 @@ def _ratios(
     *,
     others: Sequence[Values] = (),
     stated: str = "",
-) -> Shown:
+) -> ShownItems:
     """Values judged by their ratios, one a block; `others` gave the denominators, or the key of
     site.yaml that is `stated` did."""
     below = np.array([denominators.get(block, 0.0) for block in rows.blocks.tolist()])
@@ -233,7 +233,7 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
         )
         items.append(item)
     absolute = _is_absolute(criterion, context)
-    return context.judged(criterion, statement, [Shown(items)], absolute=absolute)
+    return context.judged(criterion, statement, [ShownItems(items)], absolute=absolute)
 
 
 def _by_mix(

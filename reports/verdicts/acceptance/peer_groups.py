@@ -62,30 +62,38 @@ class PeerGroup:
 
     def missing(self, criterion: Criterion, context: Context) -> Iterator[Item]:
         """Nodes and pairs that were planned to have a value here and have none; of more pairs than
-        MOST_MISSING their number. A criterion that names a node speaks of what it has."""
+        MOST_MISSING their number. Where the criterion names a node, its pairs alone."""
         case, ran, known = self.first.case, context.evidence.nodes, {*self.names}
-        if not {NODE, PEER}.isdisjoint(criterion.where):
-            return
+        named = {str(criterion.where[end]) for end in (NODE, PEER) if end in criterion.where}
         only = case.params.get(ONLY) if case.check in CHECKS_OF_PAIRS else None
-        whole = not only and case.nodes == len(ran) and known <= {*ran}
+        whole = not only and case.nodes == len(ran) and (known | named) <= {*ran}
         nodes = [name for name in natural_order(ran) if name not in known] if whole else []
-        pairs = self._pairs_lost(only, len(known) + len(nodes))
-        if len(pairs) > MOST_MISSING:
+        # A launch has all pairs of these: not only its rounds, nor those of other nodes in each.
+        of_all = len(self.first.place) == 2 and not case.params.get("rounds")
+        of_all &= case.nodes >= len(known) + len(nodes)
+        pairs: list[Place] = []
+        if only:
+            pairs = self._without_row(natural_order({*pair.split(":")}) for pair in only)
+        elif of_all and (whole or not named):
+            others = ran if len(named) == 1 else named
+            asked = (natural_order({a, b}) for a in named for b in others if a != b)
+            pairs = self._without_row(asked) if named else self._pairs_lost()
+        pairs = [pair for pair in pairs if named <= {*pair}]
+        if len(pairs) > MOST_MISSING and not named:
             yield context.missing(criterion, case, f"{len(pairs)} pairs of nodes")
             pairs = []
-        for place in (*((name,) for name in nodes), *pairs):
+        for place in (*((name,) for name in nodes if not named), *pairs):
             yield context.missing(criterion, case, "–".join(place), place)
+        others_lost = case.nodes - len(known) - len(nodes)
+        if others_lost > 0 and not (only or named):
+            yield context.missing(criterion, case, f"{others_lost} nodes")
 
-    def _pairs_lost(self, only: Sequence[str] | None, nodes: int) -> list[Place]:
-        """The pairs without a row: of those that were listed, or of all where a launch measured all
-        pairs of so many nodes and not its rounds alone."""
-        case = self.first.case
-        if only:
-            known = {self.place(row) for row in range(len(self.ends))}
-            asked = dict.fromkeys(natural_order({*pair.split(":")}) for pair in only)
-            return [pair for pair in asked if pair not in known]
-        if len(self.first.place) < 2 or case.params.get("rounds") or case.nodes < nodes:
-            return []
+    def _without_row(self, pairs: Iterator[Place]) -> list[Place]:
+        known = {self.place(row) for row in range(len(self.ends))}
+        return [pair for pair in dict.fromkeys(pairs) if pair not in known]
+
+    def _pairs_lost(self) -> list[Place]:
+        """The pairs of the nodes that have no row."""
         count = len(self.names)
         lost = np.ones(count * (count - 1) // 2, dtype=bool)
         lost[positions_of(self.ends[:, 0], self.ends[:, 1], count)] = False

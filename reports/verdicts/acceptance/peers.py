@@ -14,18 +14,18 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from records.criteria import LinksCriterion, NodesCriterion
 from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_scans import sample_told
 from reports.headline import limit_text
-from reports.judgement import Item, JudgedCriterion, Subject, bounded, listed_nodes
+from reports.judgement import Item, JudgedCriterion, Subject, listed_nodes
 from reports.notation.units import as_stated
 from reports.statistics.bounds import Bounds, Flags, Limits, bound_rank, decide, decided
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Peers, reach_of, row_medians, scores_of, top_of
-from reports.verdicts.acceptance.context import Context, Shown, lowness, settled, shown
+from reports.verdicts.acceptance.context import Context, ShownItems, lowness, settled, shown
 from reports.verdicts.acceptance.fabric import Fabric, fabric_of
 from reports.verdicts.acceptance.peer_groups import PeerGroup, Place, peer_groups
 
@@ -34,7 +34,7 @@ LEAST_GAP = 0.005
 
 
 @dataclass(frozen=True)
-class Look:
+class PeerLook:
     """Peers of some blocks against the level of the good ones: bounds of each row as shares of it,
     or as multiples where the limit is one, NaN below the least launches; its median in all."""
 
@@ -70,18 +70,18 @@ class PeerComparison:
     levels: Sequence[float]
 
     @cached_property
-    def looks(self) -> list[Look]:
+    def looks(self) -> list[PeerLook]:
         """All blocks, and those of the run alone."""
         every = self.group.by_blocks
         centre = self._shown(every[0].centres - self.levels[0])
         return [self._look(*one, centre) for one in zip(every, self.levels, strict=True)]
 
-    def _look(self, peers: Peers, level: float, centre: Matrix) -> Look:
+    def _look(self, peers: Peers, level: float, centre: Matrix) -> PeerLook:
         confidence = self.context.level(peers.logs.shape[1])
         ends = np.sort(self._shown(np.stack(reach_of(peers, level, confidence)[:2])), axis=0)
         ends[:, peers.counts < self.context.criteria.least_launches] = np.nan
         passes, fails = decided(ends, self.limits)
-        return Look(peers, level, confidence, centre, ends[0], ends[1], passes, fails)
+        return PeerLook(peers, level, confidence, centre, ends[0], ends[1], passes, fails)
 
     def _shown(self, logs: Matrix) -> Matrix:
         """Deviations as shares or multiples of the level."""
@@ -128,8 +128,8 @@ class PeerComparison:
         if not run:
             return item
         if item.verdict == "INCONCLUSIVE" and run[0].passes[row]:
-            note = "met by the launches of the run"
-            return replace(bounded(item, run[0].bounds(row)), verdict="PASS", note=note)
+            bounds, note = asdict(run[0].bounds(row)), "met by the launches of the run"
+            return replace(item, **bounds, verdict="PASS", note=note)
         if item.verdict == "PASS" and run[0].fails[row]:
             note = "suspected in the run, cleared by re-runs"
             return replace(item, state="not confirmed", note=note)
@@ -202,14 +202,14 @@ def _judged_peers(
     context: Context,
     statement: str,
     size: int,
-    items_of: Callable[[PeerGroup], Shown],
+    items_of: Callable[[PeerGroup], ShownItems],
 ) -> JudgedCriterion:
     """A criterion on nodes (size 1) or pairs (2)."""
     groups = peer_groups(criterion, context, size)
     parts = (
         part
         for group in groups
-        for part in (items_of(group), Shown([*group.missing(criterion, context)]))
+        for part in (items_of(group), ShownItems([*group.missing(criterion, context)]))
     )
     needs = f"; at least two {'nodes' if size == 1 else 'pairs of nodes'} are needed"
     return context.judged(criterion, statement, parts, needs)
@@ -226,7 +226,7 @@ def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
     return _judged_peers(criterion, context, statement, 1, items_of)
 
 
-def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -> Shown:
+def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -> ShownItems:
     """An item for each node; where half of them or more are slow, one for their group."""
     least = 1 - criterion.within
     gap = max(-log(least), LEAST_GAP)
@@ -273,7 +273,7 @@ def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
     return _judged_peers(criterion, context, statement, 2, items_of)
 
 
-def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -> Shown:
+def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -> ShownItems:
     """The items of slow links of nodes and of cuts, then one for each pair."""
     gap = max(LEAST_GAP, log(criterion.at_most or 1.0), -log(criterion.at_least or 1.0))
     pairs, fabrics = (group.ends, len(group.names), gap), []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of an acceptance: margins to all limits, launches of each node, pairs of nodes."""
+"""Pictures of an acceptance: margins to all limits, pairs of nodes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,8 @@ ACCUSED = ("suspected", "confirmed")
 #: A margin beyond this share of the limit is drawn to the edge.
 _MOST_MARGIN = 0.6
 _LINE_IN, _BAR_IN = 0.17, 0.36
-#: Causes that the note of a map of pairs names.
-MOST_CAUSES = 4
-#: More nodes than these have no numbers in a map of pairs, no text in a map of criteria.
-MOST_PAIRED, MOST_NODES = 16, 12
+#: More nodes than these have no numbers in a map of pairs.
+MOST_PAIRED = 16
 
 
 def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Iterator[Panel]:
@@ -106,8 +104,8 @@ def _margin_bar(middle: float, item: Item, colour: str) -> Iterator[Mark]:
     yield _stroke([0, 0], [middle - 0.13, middle + 0.13], 1.2)
 
 
-def _stroke(x: Sequence[float], y: Sequence[float], width: float, colour: str = INK) -> Series:
-    return Series(x, y, Look(colour, "", ()), width=width)
+def _stroke(x: Sequence[float], y: Sequence[float], width: float) -> Series:
+    return Series(x, y, Look(INK, "", ()), width=width)
 
 
 def pair_maps(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
@@ -154,15 +152,5 @@ def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
         Heat(nodes, nodes, values, scale, texts, culprits, charged, links),
         f"Pairs of nodes in {unit.label}, {title}: {count_text(len(pairs), 'pair')},"
         f" beyond the limit: {beyond}.",
-        _pair_note(pairs, unit.label),
+        f"Numbers: {unit.label}. Outlined: beyond the limit; dashed: by a slow link or cut.",
     )
-
-
-def _pair_note(pairs: Sequence[Item], unit: str) -> str:
-    """Meaning of the numbers and the outlines of a map of pairs."""
-    causes = list(dict.fromkeys(item.charged_to for item in pairs if item.charged_to))
-    note = f"Numbers: {unit}. Outlined: beyond the limit."
-    if not causes:
-        return note
-    more = ", …" if len(causes) > MOST_CAUSES else ""
-    return f"{note} Dashed: charged not to the pair but to {', '.join(causes[:MOST_CAUSES])}{more}."

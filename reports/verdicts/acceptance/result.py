@@ -144,11 +144,10 @@ def _facts(dossier: Dossier) -> list[tuple[str, str]]:
 def _in_short(dossier: Dossier) -> Iterator[Block | None]:
     """A criterion a line, with its most telling value, on a terminal."""
     for result in dossier.judgement.criteria:
-        lines, item = [result.note], result.most_telling()
+        item, lines = result.most_telling(), [result.note]
         if item is not None:
-            lines = [f"{headline.item_text(item)} {item.note}".rstrip()] * (
-                result.kind != "answers"
-            )
+            text = f"{headline.item_text(item)} {item.note}".rstrip()
+            lines = [text] if result.kind != "answers" else []
         waived = " (waived)" if result.verdict != result.effective else ""
         badge = Badge(f"{result.verdict}{waived}", TONES[result.verdict])
         title = f"{result.id}: {result.title}"
@@ -287,8 +286,12 @@ def _item_columns(
     dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
 ) -> Sequence[Lead[Item]]:
     """The columns of a criterion's items, without those that would be empty."""
+
+    def subject(item: Item) -> str:
+        return f"{item.subject}, {item.point}" if item.point and item.place else item.subject
+
     columns: list[Lead[Item]] = [
-        (_SUBJECTS.get(result.kind, "value"), _subject),
+        (_SUBJECTS.get(result.kind, "value"), subject),
         ("verdict", lambda item: _verdict_cell(item.verdict, "waived" if item.waived else "")),
         ("environment", lambda item: Cell(item.environment, environment=item.environment)),
     ]
@@ -298,10 +301,6 @@ def _item_columns(
     if any(map(_note, result.items)):
         columns.append(("note", _note))
     return [*columns, ("raw output, by block", partial(_raw, dossier, links))]
-
-
-def _subject(item: Item) -> str:
-    return f"{item.subject}, {item.point}" if item.point and item.place else item.subject
 
 
 def _measured(item: Item) -> str:
@@ -373,10 +372,10 @@ def _seals(dossier: Dossier) -> Iterator[Block | None]:
         ("criteria file", form.criteria_file.sha256),
         (f"list of all {len(form.files)} files of the run (manifest.sha256)", form.manifest_sha256),
     ]
-    for one in form.records:
-        bare = f", {one.without_chain} of them without chain" if one.without_chain else ""
-        name = f"head of the chain of {one.records} records{bare}: run {one.run_id}"
-        signed.append((name, one.head))
+    for part in form.records:
+        signed.append(
+            (f"head of the chain of {part.records} records: run {part.run_id}", part.head)
+        )
     signed += [(name, value) for name, value in form.files.items() if "/" not in name]
     yield Facts(signed, "What is signed", frozenset(name for name, _ in signed))
     yield Sentence(

@@ -31,7 +31,7 @@ from reports.statistics.levels import (
     peers_of,
     typical_deviation,
 )
-from reports.verdicts.acceptance.context import Context, Shown, settled, shown
+from reports.verdicts.acceptance.context import Context, ShownItems, settled, shown
 from reports.verdicts.acceptance.values import Rows, Values, rows_of
 
 #: Peers of one launch from which on what all have in common in a block is taken off.
@@ -47,7 +47,7 @@ def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterio
     parts = []
     for rows in _groups(criterion, context):
         if len(rows.matrix) == 1:
-            parts.append(Shown([_alone(rows.values(0), criterion, context)]))
+            parts.append(ShownItems([_alone(rows.values(0), criterion, context)]))
         else:
             parts.append(_together(rows, criterion, context))
     statement = (
@@ -79,7 +79,7 @@ def _alone(values: Values, criterion: SpreadCriterion, context: Context) -> Item
     return _confirmed(item, spread_bounds(again, confidence) if again else None)
 
 
-def _together(rows: Rows, criterion: SpreadCriterion, context: Context) -> Shown:
+def _together(rows: Rows, criterion: SpreadCriterion, context: Context) -> ShownItems:
     """An item for all together, in which noisy ones do not count, and one for each. Blocks of the
     run say which are noisy, re-runs confirm it."""
     limit, criteria, count = criterion.cv_at_most, context.criteria, len(rows.matrix)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from reports.statistics.reliability import (
+from plugins.contract.reliability import (
     Demonstration,
     availability_pass_chance,
     length_needed,
