@@ -8,8 +8,8 @@ forwarded them, none where the network did.
 
 from __future__ import annotations
 
+from plugins.papers.paired import case_and_message, over_lengths
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.curves import case_and_message, over_lengths
 from reports.notation.units import ReadableUnit, readable_unit
 from reports.notation.values import PLAIN
 from reports.show.rows import environment_cell, message_bytes, value_cell
