@@ -177,7 +177,8 @@ class OwnProgram(MpiCheck):
 
     def command(self) -> list[str]:
         """The program with its parameters as options."""
-        return self.definition.command(self.params, self.built)
+        folder = self.setting.builds[self.definition.builds[-1]]
+        return self.definition.command(self.params, folder)
 
     def read(self, output: json_lines.Output, text: str) -> Reading:
         """The values asked for, each once, or the launch is wrong."""

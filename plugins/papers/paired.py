@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of two measurements, paired by block."""
+"""Values of two measurements, paired by block; rows and pictures by message length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from statistics import median
 
-from reports.analysis.run import Row
+from reports.analysis.run import Analysis, Row
 from reports.checks.common.blocks import ByBlock
-from reports.notation.units import ReadableUnit, between
-from reports.show.rows import range_cell
+from reports.notation.units import ReadableUnit, between, bytes_text
+from reports.show.lines import joined, size_picture
+from reports.show.panel import Picture
+from reports.show.rows import message_bytes, range_cell
 from reports.show.tables import Cell
 from reports.statistics.signed_rank import LEAST_N, paired_effect
 
@@ -42,3 +44,18 @@ def compared_cells(ours: ByBlock, theirs: ByBlock, unit: ReadableUnit) -> list[C
     pairs = together(ours, theirs)
     values = (range_cell(found.values(), unit) for found in (ours, theirs))
     return [*values, range_cell(a / b for a, b in pairs), ratio_interval_cell(pairs)]
+
+
+def case_and_message(analysis: Analysis, row: Row) -> str:
+    """Parameters that vary of a row's case, and its message length."""
+    case = analysis.case(row)
+    return joined(*analysis.labels[case.check].parts(case), bytes_text(message_bytes(row)))
+
+
+def over_lengths(
+    check: str, metric: str, *, anchor: str, title: str, caption: str
+) -> Callable[[Analysis], Picture | None]:
+    """A metric against message length, a panel for each combination of what else varies."""
+    return lambda analysis: size_picture(
+        analysis, analysis.rows_of(check, metric), anchor, title, caption
+    )

@@ -6,24 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.curves import chosen_construct, latency_and_bandwidth
-from reports.show.lines import size_picture
-from reports.show.panel import Picture
+from reports.checks.common.curves import latency_and_bandwidth
 from reports.show.section import Section, side_by_side_table
 from reports.show.tables import MOST_ROWS, Table
 
 METRICS = ("half_round_trip", "bandwidth")
 #: Lines of the tables of all constructs together.
 MOST_LINES = 2400
-
-
-def other_constructs(analysis: Analysis) -> Picture | None:
-    """Latency and bandwidth of the constructs but the plain one, a panel each."""
-    rows = analysis.rows_of("pt2pt", *METRICS)
-    plain = chosen_construct(rows)
-    others = [row for row in rows if row.series.at_value("construct") != plain]
-    title = "Latency and bandwidth, other constructs"
-    return size_picture(analysis, others, "picture-constructs", title)
 
 
 def sizes_tables(analysis: Analysis) -> list[Table]:
@@ -46,6 +35,6 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
 
 
 SECTION = Section(
-    pictures=(latency_and_bandwidth("pt2pt", *METRICS), other_constructs),
+    pictures=(latency_and_bandwidth("pt2pt", *METRICS),),
     statistics=sizes_tables,
 )

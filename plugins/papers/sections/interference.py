@@ -8,8 +8,8 @@ forwarded them, none where the network did.
 
 from __future__ import annotations
 
+from plugins.papers.paired import case_and_message, over_lengths
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.curves import case_and_message, over_lengths
 from reports.notation.units import PLAIN, ReadableUnit, readable_unit
 from reports.show.rows import environment_cell, message_bytes, value_cell
 from reports.show.section import Section

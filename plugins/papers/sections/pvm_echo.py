@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import math
 
-from plugins.papers.paired import together
+from plugins.papers.paired import case_and_message, together
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.blocks import ByBlock, by_block
-from reports.checks.common.curves import case_and_message
 from reports.notation.units import ReadableUnit, between, bytes_text, not_resolved, significant
 from reports.show.rows import environment_cell, message_bytes, name_cell, value_cell
 from reports.show.section import Section

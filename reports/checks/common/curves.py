@@ -6,25 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reports.analysis.run import Analysis, Row
-from reports.notation.units import bytes_text
-from reports.show.lines import grouped, joined, lines_picture, size_picture
+from reports.show.lines import grouped, lines_picture, size_picture
 from reports.show.panel import Axis, Picture
 from reports.show.rows import message_bytes
 
 DrawPicture = Callable[[Analysis], Picture | None]
-
-
-def case_and_message(analysis: Analysis, row: Row) -> str:
-    """Parameters that vary of a row's case, and its message length."""
-    case = analysis.case(row)
-    return joined(*analysis.labels[case.check].parts(case), bytes_text(message_bytes(row)))
-
-
-def over_lengths(check: str, metric: str, *, anchor: str, title: str, caption: str) -> DrawPicture:
-    """A metric against message length, a panel for each combination of what else varies."""
-    return lambda analysis: size_picture(
-        analysis, analysis.rows_of(check, metric), anchor, title, caption
-    )
 
 
 def over(
