@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import HISTORY, JSON, argument, flag
+from assay.cli.arguments import HISTORY, JSON, argument
 from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
 from assay.screens.pages import show_as_asked
 from records.errors import ExitStatus
@@ -19,7 +19,7 @@ from reports.verdicts.comparison.result import comparison_result
 def compare_command(arguments: argparse.Namespace) -> int:
     """`assay compare`: print and write the comparison of two runs."""
     found = compare(*_two_runs(arguments), arguments.history)
-    result = comparison_result(found, every=arguments.all)
+    result = comparison_result(found)
     show_as_asked(result, arguments)
     return ExitStatus.PASS
 
@@ -52,7 +52,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         compare_command,
         argument("run_a RUN", "without any it is listed which runs are alike", nargs="?"),
         argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
-        flag("--all", "every value, what is not resolved too"),
         argument("--html FILE", "also write it as a page", type=Path),
         argument("--markdown FILE", "also write it as Markdown", type=Path),
         *(HISTORY, JSON),
