@@ -69,7 +69,7 @@ def _scaling(
 
     by = _leads(analysis, lambda item: item.case, flags)
     every = [("program time ± s", time), *cells]
-    return pivot(cases, by, every, anchor=anchor, title=title, note=note, group=2)
+    return pivot(cases, by, every, anchor=anchor, title=title, note=note)
 
 
 def strong_scaling(analysis: Analysis) -> Table | None:
