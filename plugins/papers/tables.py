@@ -200,7 +200,6 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
         rows,
         " ".join(filter(None, [". ".join([*notes, *lacking]) + ".", marked, table.note])),
         len(rows),
-        frozenset({begun} if is_measured else ()),
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the choice: places, pairs, judgements, crossovers, every cell."""
+"""Tables of the choice: places, pairs, every cell; launches that are not ok, and the evidence."""
 
 from __future__ import annotations
 
