@@ -75,7 +75,7 @@ def _kind(block: Block) -> str:
 
 
 def _held(section: Section) -> str:
-    """What a folded section has, in a few words."""
+    """Counts of the blocks of a folded section."""
     parts = [*grouped(section)]
     if len(parts) == 1 and parts[0][0] == "table":
         return count_text(len(parts[0][1].rows) + parts[0][1].omitted, "row")
