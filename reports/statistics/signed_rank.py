@@ -173,18 +173,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(scaled)
     return [float(value) for value in adjusted]
-
-
-def friedman_p(costs: Matrix) -> float | None:
-    """p that no row (environment) differs, by ranks within columns (blocks); ties by mid-ranks.
-
-    Assumes independent blocks [Friedman 1937]. Least: 3 rows, 3 columns; None below, and p = 1
-    where every column is tied throughout.
-    """
-    if min(costs.shape) < 3:
-        return None
-    if (costs == costs[0]).all():
-        return 1.0
-    from scipy import stats  # slow: SciPy
-
-    return float(stats.friedmanchisquare(*costs).pvalue)
