@@ -25,7 +25,6 @@ Medium = Literal["page", "text", "terminal"]
 EVERYWHERE: frozenset[Medium] = frozenset({"page", "text", "terminal"})
 ON_PAPER: frozenset[Medium] = frozenset({"page", "text"})
 ON_PAGE: frozenset[Medium] = frozenset({"page"})
-IN_TEXT: frozenset[Medium] = frozenset({"text"})
 ON_TERMINAL: frozenset[Medium] = frozenset({"terminal"})
 
 Data = TypeVar("Data", bound=Form)
@@ -181,18 +180,8 @@ class Result(Generic[Data]):
         return [section for section in self.sections if medium in section.shown_on]
 
     def pictures(self) -> list[Picture]:
-        """All pictures of the pages, in order, after the answer above those that carry it."""
-        found = [picture for section in self.sections for picture in _pictures(section)]
-        return [*answered(self.answer, found[:1]), *found]
-
-
-def answered(answer: Answer | None, pictures: Sequence[Picture]) -> list[Picture]:
-    """The answer as the title of one picture of all these, for a slide; nothing without either."""
-    if answer is None or not pictures:
-        return []
-    panels = [panel for picture in pictures for panel in picture.panels]
-    caption = f"{answer.state.word.upper()}. {pictures[-1].caption}"
-    return [Picture("answer", answer.sentence, caption, panels, [])]
+        """All pictures of the pages, in order."""
+        return [picture for section in self.sections for picture in _pictures(section)]
 
 
 def _pictures(section: Section) -> Iterable[Picture]:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import HISTORY, JSON, RUN, argument, flag
+from assay.cli.arguments import HISTORY, JSON, RUN, argument
 from assay.run.named_runs import run_of
 from assay.screens.pages import print_result
 from records.errors import ExitStatus
@@ -22,7 +22,7 @@ from reports.verdicts.comparison.result import comparison_result
 def compare_command(arguments: argparse.Namespace) -> int:
     """`assay compare`: print and write the comparison of two runs."""
     comparison = compare(*_two_runs(arguments), arguments.history)
-    result = comparison_result(comparison, every=arguments.all)
+    result = comparison_result(comparison)
     print_result(result, as_json=arguments.json)
     if arguments.html:
         write_file(html.page(result), arguments.html)
@@ -49,7 +49,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         compare_command,
         argument("run_a RUN", RUN),
         argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
-        flag("--all", "every value, what is not resolved too"),
         argument("--html FILE", "also write it as a page", type=Path),
         *(HISTORY, JSON),
     )

@@ -77,7 +77,7 @@ SHOWN = [
     *(f"status results/quick/{run}" for run in ("a", "failed", "none")),
     *(f"report results/quick/{run} --format csv" for run in ("a", "failed")),
     "report results/quick/a --checks none",
-    *(f"compare results/quick/a results/{run}" for run in ("quick/b --all", "acceptance/c")),
+    *(f"compare results/quick/a results/{run}" for run in ("quick/b", "acceptance/c")),
     *(f"paper {year} results/quick/a" for year in (1901, 2003)),
     *(f"accept results/quick/a{criteria}" for criteria in ("", " --criteria none")),
     *("accept results/acceptance/c --criteria mine.yaml", "verify results/acceptance/c"),

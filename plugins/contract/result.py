@@ -240,7 +240,6 @@ def _criteria(contract: ContractFile) -> Iterator[Block | None]:
         ],
         anchor="table-criteria",
         title="All criteria",
-        group=1,
     )
     if not every:
         yield Sentence("No stage has been judged yet.")

@@ -99,17 +99,17 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
 
 def claims_table(claims: Sequence[JudgedClaim]) -> Table:
     """A line a claim and environment."""
-    rows: list[list[Cell]] = []
-    groups = set()
-    for one in claims:
-        groups.add(len(rows))
-        for number, verdict in enumerate(one.verdicts):
-            lead = Cell(one.claim.said, title=one.claim.where, quiet=number > 0)
-            place = Cell(one.claim.where, quiet=number > 0)
-            name = Cell(verdict.environment, environment=verdict.environment)
-            rows.append([lead, place, name, Cell(verdict.word), Cell(verdict.because)])
+    rows = [
+        [
+            *(Cell(one.claim.said, title=one.claim.where), Cell(one.claim.where)),
+            Cell(verdict.environment, environment=verdict.environment),
+            *(Cell(verdict.word), Cell(verdict.because)),
+        ]
+        for one in claims
+        for verdict in one.verdicts
+    ]
     columns = [Column(t) for t in ("claim", "where", "environment", "verdict", "because")]
-    return Table("claims", "What the paper claims", columns, rows, "", len(rows), frozenset(groups))
+    return Table("claims", "What the paper claims", columns, rows, "", len(rows))
 
 
 def _answer(claims: Sequence[JudgedClaim], measured: int, printed: int) -> str:

@@ -221,7 +221,6 @@ def comparison_table(analysis: Analysis) -> Table | None:
         " means of a loop. Our rates and allreduces are medians over repetitions, of an allreduce"
         " the longest over the ranks of each; OSU's are means, of an allreduce over the ranks too:"
         " a disturbance, and ranks that do not leave together, weigh differently.",
-        group=2,
     )
 
 

@@ -200,7 +200,6 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
         rows,
         " ".join(filter(None, [". ".join([*notes, *lacking]) + ".", marked, table.note])),
         len(rows),
-        frozenset({begun} if is_measured else ()),
     )
 
 
@@ -237,7 +236,6 @@ def machine_tables(description: Mapping[str, Any]) -> list[Table]:
         [(heading, itemgetter(n)) for n, heading in enumerate(headings)],
         anchor="facts-then",
         title="Further facts" if machines else "Hardware, software and settings",
-        group=1,
     )
     of_machines = Table("machines-then", "Machines", columns, rows, "", len(rows))
     return [table for table in (of_machines if rows else None, further) if table is not None]

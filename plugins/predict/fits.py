@@ -127,7 +127,7 @@ def _lines(
         (numeric(sizes), lambda line: line[1]),
     ]
     cells = [(headings, lambda line: line[0][2])]
-    return pivot(lines, leads, cells, anchor=anchor, title=title, note=note, group=2)
+    return pivot(lines, leads, cells, anchor=anchor, title=title, note=note)
 
 
 def fits_table(analysis: Analysis, check: str) -> Table | None:

@@ -184,7 +184,6 @@ def profile_tables(analysis: Analysis, check: str) -> list[Table]:
             title="MPI profile",
             note="Calls, bytes and time of one rank, mean over ranks and launches; s over launches."
             " The run: from the first MPI call to MPI_Finalize.",
-            group=2,
         ),
         pivot(
             pairs[:MOST_PAIRS],
@@ -194,7 +193,6 @@ def profile_tables(analysis: Analysis, check: str) -> list[Table]:
             title="Messages from rank to rank",
             note="What a launch sends by point-to-point calls, without persistent requests and"
             " collectives.",
-            group=2,
             total=len(pairs),
         ),
     )

@@ -168,12 +168,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
     @property
-    def ahead(self) -> tuple[str, str] | None:
-        """The environment that is faster, and the other one; None: neither is."""
-        both = self.environment, self.reference
-        return {"faster": both, "slower": both[::-1]}.get(self.word)
-
-    @property
     def unreliable(self) -> str:
         """The environment that the bounds speak for although it fails in too many launches."""
         word = self.judgement.word if self.judgement else "not resolved"
@@ -222,11 +216,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         if self.dependent:
             text += f"; too sure: neighbouring blocks are alike (correlation {self.lag or 0:.2f})"
         return text
-
-    @property
-    def difference(self) -> str:
-        """ "+4.2 %": the advantage over the reference."""
-        return "–" if self.effect is None else self.advantage(self.effect.ratio)
 
     def advantage(self, ratio: float) -> str:
         """A ratio of the metric in words."""

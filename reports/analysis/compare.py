@@ -62,11 +62,6 @@ class Comparisons:
     judged: tuple[int, ...] = ()
     estimates: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def finest(self) -> list[Comparison]:
-        """The cells of single points, or of curves where each has one point."""
-        return self.points or self.groups
-
 
 def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Comparisons:
     """Compare all pairs of environments; score, checks, curves and points are one family."""

@@ -49,7 +49,8 @@ class OverallScore:
     """Scores over at most n common blocks, best first; `excluded` are (environment, why) without
     a score.
 
-    `declared` tells whether the campaign declares weights or each check counts the same."""
+    `declared` tells whether the campaign declares weights or each check counts the same.
+    """
 
     reference: str
     declared: bool

@@ -206,7 +206,7 @@ def _scaling(
         return value_cell([row], readable_unit("s", [row.summary.mean]), label=True)
 
     every = [("program time ± s", time), *cells]
-    return pivot(cases, _leads(analysis), every, anchor=anchor, title=title, note=note, group=2)
+    return pivot(cases, _leads(analysis), every, anchor=anchor, title=title, note=note)
 
 
 def strong_scaling(analysis: Analysis) -> Table | None:

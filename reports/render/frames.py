@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from records.run.plan import PlannedCase
 from records.text.plain_text import plain
@@ -50,19 +49,14 @@ _TYPES: dict[str, Any] = {
 _TAKEN = {*CSV_COLUMNS, *PARQUET_COLUMNS} - {*_LAYOUT, MESSAGE_BYTES}
 _EVERY = {*CSV_COLUMNS, *PARQUET_COLUMNS}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-#: Rows that are made into text together.
-_BATCH = 40_000
 
 
-def csv(analysis: Analysis) -> Iterator[bytes]:
-    """summary.csv in pieces: a row for each (case, metric, point), valid launches only."""
-    for number, (rows, heads) in enumerate(_parts(analysis)):
-        frame = heads.with_columns(*_statistics(analysis, rows), pl.lit(SCHEMA).alias("schema"))
-        buffer = BytesIO()
-        frame.select(*CSV_COLUMNS, pl.exclude([*_EVERY])).write_csv(
-            buffer, line_terminator="\n", include_header=not number
-        )
-        yield buffer.getvalue()
+def csv(analysis: Analysis) -> bytes:
+    """summary.csv: a row for each (case, metric, point), valid launches only."""
+    schema = pl.lit(SCHEMA).alias("schema")
+    frame = _heads(analysis).with_columns(*_statistics(analysis, analysis.rows), schema)
+    frame = frame.select(*CSV_COLUMNS, pl.exclude([*_EVERY]))
+    return frame.write_csv(line_terminator="\n").encode()
 
 
 def _statistics(analysis: Analysis, rows: Sequence[Row]) -> Iterator[pl.Series]:
@@ -83,65 +77,47 @@ def _statistics(analysis: Analysis, rows: Sequence[Row]) -> Iterator[pl.Series]:
 
 
 def parquet(analysis: Analysis) -> bytes:
-    """values.parquet: a row for each value of a valid launch.
-
-    The rows are made and compressed some at a time: all of them take a hundred bytes a value.
-    """
-
-    def pieces(*_: object) -> Iterator[pl.DataFrame]:
-        return (_values(rows, heads) for rows, heads in _parts(analysis))
-
+    """values.parquet: a row for each value of a valid launch."""
+    rows, buffer = analysis.rows, BytesIO()
     metadata = {"assay.schema": str(SCHEMA), "assay.run_id": plain(analysis.run.run_id)}
-    buffer = BytesIO()
-    schema = _values([], next(_parts(analysis))[1].clear()).schema
-    register_io_source(pieces, schema=schema).sink_parquet(buffer, metadata=metadata)
-    return buffer.getvalue()
-
-
-def _values(rows: Sequence[Row], heads: pl.DataFrame) -> pl.DataFrame:
-    """The values behind rows, a row each."""
-    words = heads.with_columns(pl.col(pl.String).cast(pl.Categorical))
+    words = _heads(analysis).with_columns(pl.col(pl.String).cast(pl.Categorical))
     empty = np.array([], dtype=np.float64)
     blocks = [row.series.blocks for row in rows] or [empty.astype(np.int64)]
     repeated = words[np.repeat(np.arange(len(rows)), [row.summary.n for row in rows])]
-    return repeated.with_columns(
+    repeated.with_columns(
         pl.Series("block", np.concatenate(blocks)),
         pl.Series("value", np.concatenate([row.series.values for row in rows] or [empty])),
-    ).select(*PARQUET_COLUMNS, pl.exclude([*_EVERY]))
-
-
-def _parts(analysis: Analysis) -> Iterator[tuple[Sequence[Row], pl.DataFrame]]:
-    """Rows with what names them, some at a time; one part without rows where there are none.
-
-    A point precedes a parameter of its name.
-    """
-    cases, points, point_of = _named(analysis)
-    metrics = analysis.register.metrics
-    both = [name for name in points.columns if name in cases.columns]
-    for start in range(0, max(1, len(analysis.rows)), _BATCH):
-        rows = analysis.rows[start : start + _BATCH]
-        of_case = cases[np.array([row.series.case for row in rows], dtype=np.int64)]
-        of_point = points[point_of[start : start + _BATCH]]
-        merged = [pl.coalesce(*_alike(of_point[name], of_case[name])).alias(name) for name in both]
-        names = [row.series.metric for row in rows]
-        heads = of_case.with_columns(
-            *merged,
-            pl.Series("metric", names, dtype=pl.String),
-            pl.Series("unit", [csv_text(row.unit) for row in rows], dtype=pl.String),
-            pl.Series("better", [metrics[name].better for name in names], dtype=pl.String),
-        ).hstack(of_point.drop(both))
-        if MESSAGE_BYTES not in heads.columns:
-            heads = heads.with_columns(pl.lit(None, dtype=pl.Int64).alias(MESSAGE_BYTES))
-        yield rows, heads
+    ).select(*PARQUET_COLUMNS, pl.exclude([*_EVERY])).write_parquet(buffer, metadata=metadata)
+    return buffer.getvalue()
 
 
 @lru_cache(maxsize=1)
-def _named(analysis: Analysis) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray[Any, Any]]:
-    """Names of rows, kept for both tables: a row for each case of the plan, a row for each point
-    with its text in `at`, and the place of each row's point.
+def _heads(analysis: Analysis) -> pl.DataFrame:
+    """The columns that name rows; a point precedes a parameter of its name."""
+    rows, metrics = analysis.rows, analysis.register.metrics
+    of_case = _cases(analysis)[np.array([row.series.case for row in rows], dtype=np.int64)]
+    known: dict[Any, int] = {}
+    places = [known.setdefault(row.series.at, len(known)) for row in rows]
+    texts = [csv_text(pairs_text(point)) for point in known]
+    points = _frame([dict(point) for point in known])
+    points = points.with_columns(pl.Series("at", texts, dtype=pl.String))
+    of_point = points[np.array(places, dtype=np.int64)]
+    both = [name for name in points.columns if name in of_case.columns]
+    merged = [pl.coalesce(*_alike(of_point[name], of_case[name])).alias(name) for name in both]
+    names = [row.series.metric for row in rows]
+    heads = of_case.with_columns(
+        *merged,
+        pl.Series("metric", names, dtype=pl.String),
+        pl.Series("unit", [csv_text(row.unit) for row in rows], dtype=pl.String),
+        pl.Series("better", [metrics[name].better for name in names], dtype=pl.String),
+    ).hstack(of_point.drop(both))
+    if MESSAGE_BYTES not in heads.columns:
+        heads = heads.with_columns(pl.lit(None, dtype=pl.Int64).alias(MESSAGE_BYTES))
+    return heads
 
-    Parameters that list points are left out.
-    """
+
+def _cases(analysis: Analysis) -> pl.DataFrame:
+    """A row for each case of the plan; parameters that list points are left out."""
     run, plan = analysis.run, analysis.run.plan
     unlike, which = np.unique(np.array(run.first_alike, dtype=np.int64), return_inverse=True)
     first = [plan.cases[index] for index in unlike.tolist()]
@@ -156,7 +132,7 @@ def _named(analysis: Analysis) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray[A
     whole = zip(COMMON, (run.run_id, plan.campaign, plan.site), strict=False)
     words = zip(_CASE, ("check", "environment", "id"), strict=False)
     cases = alike[which].drop(_LAYOUT, strict=False)
-    cases = cases.with_columns(
+    return cases.with_columns(
         *(pl.lit(csv_text(text)).alias(name) for name, text in whole),
         *(
             pl.Series(name, _texts(map(attrgetter(of), plan.cases), str), dtype=pl.String)
@@ -167,14 +143,6 @@ def _named(analysis: Analysis) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray[A
             for name in _LAYOUT
         ),
     )
-    known: dict[Any, int] = {}
-    places = (known.setdefault(row.series.at, len(known)) for row in analysis.rows)
-    point_of = np.fromiter(places, dtype=np.int64, count=len(analysis.rows))
-    texts = [csv_text(pairs_text(point)) for point in known]
-    points = _frame([dict(point) for point in known]).with_columns(
-        pl.Series("at", texts, dtype=pl.String)
-    )
-    return cases, points, point_of
 
 
 def _params(case: PlannedCase) -> str:

@@ -75,7 +75,7 @@ def _kind(block: Block) -> str:
 
 
 def _held(section: Section) -> str:
-    """What a folded section has, in a few words."""
+    """Counts of the blocks of a folded section."""
     parts = [*grouped(section)]
     if len(parts) == 1 and parts[0][0] == "table":
         return count_text(len(parts[0][1].rows) + parts[0][1].omitted, "row")
@@ -107,7 +107,7 @@ def _common(result: Result[Any]) -> dict[str, Any]:
         "svg": svg,
         "sign": lambda name: signs.get(name, ""),
         "env": env,
-        "table_rows": lambda table, cards: table_rows(table, env, cards=cards),
+        "table_rows": lambda table: table_rows(table, env),
         "count_text": count_text,
         **_script(),
     }
@@ -153,54 +153,29 @@ def fill_in(template: str, content: Mapping[str, Any]) -> str:
     return plain(_templates().get_template(template).render(**content))
 
 
-_NO_BREAK = "\N{NO-BREAK SPACE}"
 #: Between the ends of an interval, which may break there.
 _ENDS = " … "
-_SIGNED_DIGITS = "+−0123456789"
-#: A text with more letters is no interval alone.
-_SENTENCE = 30
 #: Titles of columns whose cells the style knows by them.
 _STYLED = ("verdict", "reason")
-#: Texts of cells that say nothing, which a card leaves out.
-_NOTHING = ("", "–")
 
 
-def table_rows(table: Table, env: Callable[[str], Markup], *, cards: bool) -> Markup:
-    """A `tr` a row; `env` writes an environment. In `cards` a cell names its column."""
-    heads = [_head_of(column, cards=cards) for column in table.columns]
-    lines = []
-    for index, row in enumerate(table.rows):
-        cells = "".join(_cells(row, table.columns, heads, env))
-        group = ' class="group"' if index in table.groups else ""
-        lines.append(f"<tr{group}>{cells}</tr>\n")
+def table_rows(table: Table, env: Callable[[str], Markup]) -> Markup:
+    """A `tr` a row, made without a template: a page may have tens of thousands of cells; `env`
+    writes an environment."""
+    lines = (f"<tr>{''.join(_cells(row, table.columns, env))}</tr>\n" for row in table.rows)
     return Markup("".join(lines))  # noqa: S704 (all text in it is escaped)
 
 
-def _head_of(column: Column, *, cards: bool) -> tuple[str, str]:
-    """The class of a column's cells, and their column's name as an attribute."""
-    named = f"{column.environment} {column.title}".strip()
-    kind = "num" if column.numeric else column.title if column.title in _STYLED else ""
-    return kind, f' data-of="{escape(named)}"' if cards else ""
-
-
 def _cells(
-    row: Sequence[Cell],
-    columns: Sequence[Column],
-    heads: Sequence[tuple[str, str]],
-    env: Callable[[str], Markup],
+    row: Sequence[Cell], columns: Sequence[Column], env: Callable[[str], Markup]
 ) -> Iterator[str]:
-    for index, (cell, column, (own, named)) in enumerate(zip(row, columns, heads, strict=False)):
+    for index, (cell, column) in enumerate(zip(row, columns, strict=False)):
         title = f' title="{escape(cell.title)}"' if cell.title else ""
-        if not index:
-            number = ' class="num"' if column.numeric else ""
-            yield f'<th scope="row"{number}{title}>{_content(cell, env)}</th>'
-            continue
-        kinds = [own] if own else []
-        kinds += ["ends"] if own == "num" and _ENDS in cell.text else []
-        kinds += ["none"] if named and cell.text in _NOTHING and not cell.badges else []
-        words = " ".join(kinds)
-        kind = f' class="{words}"' if kinds else ""
-        yield f"<td{kind}{named}{title}>{_content(cell, env)}</td>"
+        kind = "num" if column.numeric else column.title if column.title in _STYLED else ""
+        kind += " ends" if column.numeric and _ENDS in cell.text else ""
+        own = f' class="{kind}"' if kind else ""
+        tag, end = ('th scope="row"', "th") if not index else ("td", "td")
+        yield f"<{tag}{own}{title}>{_content(cell, env)}</{end}>"
 
 
 def _content(cell: Cell, env: Callable[[str], Markup]) -> str:
@@ -210,34 +185,17 @@ def _content(cell: Cell, env: Callable[[str], Markup]) -> str:
             f'<span title="{escape(part.title)}">{_content(part, env)}</span>'
             for part in cell.parts
         )
-    quiet = ""
     if cell.environment:
         shown = str(env(cell.environment))
     else:
-        quiet = ' class="quiet"' if cell.quiet else ""
-        shown = str(escape(_text(cell)))
+        shown = str(escape(unbroken(cell.text)))
         if cell.tone:
             shown = f'<span class="badge {cell.tone}">{shown}</span>'
     if cell.href:
-        shown = f'<a href="{escape(cell.href)}"{quiet}>{shown}</a>'
-    elif quiet:
-        shown = f"<span{quiet}>{shown}</span>"
+        shown = f'<a href="{escape(cell.href)}">{shown}</a>'
     if cell.code:
         shown += f" <code>{escape(cell.code)}</code>"
     return shown + "".join(map(_badge, cell.badges)) if cell.badges else shown
-
-
-def _text(cell: Cell) -> str:
-    """The text of a cell; a value stays with its spread, an interval breaks between its ends, but
-    not inside a sentence."""
-    text = cell.text
-    if cell.quiet and not cell.href:
-        return unbroken(text)
-    if len(text) > _SENTENCE:
-        text = text.replace(_ENDS, f"{_NO_BREAK}…{_NO_BREAK}")
-    elif not cell.href and _ENDS in text and text[0] in _SIGNED_DIGITS:
-        return text.replace(" ", _NO_BREAK).replace(f"…{_NO_BREAK}", "… ")
-    return unbroken(text)
 
 
 def _badge(text: str) -> str:

@@ -20,8 +20,6 @@ Styled = str | tuple[str, Style]
 _OF_ANSWER: dict[str, Style] = {"good": "good", "warn": "open", "bad": "bad", "plain": "head"}
 #: Further sentences of an answer that are shown.
 MOST_DETAILS = 3
-#: Sentences of a section that are shown.
-MOST_SENTENCES = 12
 
 
 class Lines:
@@ -108,13 +106,8 @@ def show_command(command: NextCommand, out: Lines, indent: int = 2) -> None:
 def _section(section: Section, out: Lines) -> None:
     if section.title:
         out.line(*_badge(section.badge), (section.title, "head"), hang=2)
-    shown = 0
     for block in section.blocks:
-        shown += isinstance(block, Sentence)
-        if not isinstance(block, Sentence) or shown <= MOST_SENTENCES:
-            _block(block, out, section.title)
-    if shown > MOST_SENTENCES:
-        out.line(f"and {count_text(shown - MOST_SENTENCES, 'further line')}", indent=2)
+        _block(block, out, section.title)
 
 
 def _block(block: Block, out: Lines, above: str) -> None:

@@ -265,7 +265,6 @@ def _draw_text(mark: Text, axes: Axes) -> None:
         fontsize=mark.size,
         color=mark.colour,
         weight="bold" if mark.bold else None,
-        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6} if mark.box else None,
         annotation_clip=True,
     )
     written.set_in_layout(False)

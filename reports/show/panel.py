@@ -103,8 +103,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text at a place; the sides named in `shares` are shares of the axes, not data. `offset` in
-    points; `box`: on a ground that hides what it covers."""
+    """Text at a place; the sides named in `shares` are shares of the axes, not data; `offset` in
+    points."""
 
     text: str
     x: float
@@ -116,7 +116,6 @@ class Text:
     right: bool = False
     vertical: str = "baseline"
     bold: bool = False
-    box: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,6 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
         anchor=f"table-{slug(check)}-{slug(metric)}",
         title=units.sentence_case(title),
         note=defined.definition + ".",
-        group=1,
         total=len(every),
     )
 

@@ -42,7 +42,6 @@ class Cell:
     href: str = ""
     badges: tuple[str, ...] = ()
     environment: str = ""
-    quiet: bool = False
     tone: Literal["", "good", "open", "bad"] = ""
     parts: tuple[Cell, ...] = ()
     code: str = ""
@@ -59,8 +58,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells. `groups` are positions of rows that begin a group; `total` counts all rows
-    where the table is cut."""
+    """Rows of cells; `total` counts all rows where the table is cut."""
 
     anchor: str
     title: str
@@ -68,7 +66,6 @@ class Table:
     rows: list[list[Cell]]
     note: str = ""
     total: int = 0
-    groups: frozenset[int] = frozenset()
 
     @property
     def omitted(self) -> int:
@@ -96,7 +93,6 @@ def pivot(
     anchor: str,
     title: str,
     note: str = "",
-    group: int = 0,
     total: int | None = None,
     most: int = MOST_ROWS,
 ) -> Table | None:
@@ -105,9 +101,8 @@ def pivot(
     `by` gives the leading cells of a row: rows with the same texts and links there share a line,
     which has the badges of all of them. `cell` gives the further cells from a line's rows; without
     it each row has a line of its own. A heading that is a text stands over words in `by` and over
-    numbers in `cell`. Where one of the first `group` texts changes a group begins, and the first
-    one stands back where it repeats. At most `most` lines are made; `total` tells how many there
-    are where `rows` are cut already. None without rows.
+    numbers in `cell`. At most `most` lines are made; `total` tells how many there are where `rows`
+    are cut already. None without rows.
     """
     lines: dict[object, tuple[list[Cell], list[T]]] = {}
     for index, row in enumerate(rows):
@@ -121,20 +116,13 @@ def pivot(
                 known[column] = replace(known[column], badges=tuple(both))
     if not lines:
         return None
-    made: list[list[Cell]] = []
-    groups = set()
-    last: tuple[str, ...] = ()
-    for lead, members in list(lines.values())[:most]:
-        texts = tuple(item.text for item in lead[:group])
-        if group and texts == last:
-            lead[0] = replace(lead[0], quiet=True)
-        elif group:
-            groups.add(len(made))
-        last = texts
-        made.append(lead + _cells(make(members) for _, make in cell))
+    made = [
+        lead + _cells(make(members) for _, make in cell)
+        for lead, members in list(lines.values())[:most]
+    ]
     columns = _columns((heading for heading, _ in by), numeric=False)
     columns += _columns((heading for heading, _ in cell), numeric=True)
-    return Table(anchor, title, columns, made, note, total or len(lines), frozenset(groups))
+    return Table(anchor, title, columns, made, note, total or len(lines))
 
 
 def _columns(headings: Iterable[Heading | list[Heading]], *, numeric: bool) -> list[Column]:

@@ -187,17 +187,6 @@ def test_no_stray_block_says_what_carries_a_difference_and_halves_are_no_more_th
     assert score_of(halves).pairs[0].carried == ()
 
 
-def test_what_carries_the_cost_of_those_that_are_out_is_said_in_their_rows() -> None:
-    values = logs([1.0, 1.0, 1.0, 1.0], 12, noise=0.002)
-    values[2, -2:] += np.log(4.0)
-    values[3, :2] += np.log(1.5)
-    analysis = analyse(simulated_run(values))
-    assert "equivalent within 3 %" in plain(answer_of(analysis))
-    over = {row[1].text: row[4].text for row in places(analysis)}
-    assert re.search(r", (mostly Start-up|Start-up alone)$", over["c"])
-    assert re.search(r", (mostly HPL|HPL alone)$", over["d"])
-
-
 def test_environments_not_told_apart_are_named_with_costs_and_the_blocks_it_takes() -> None:
     answer = answered([1.0, 1.01, 2.5, 1.0], 6, noise=0.06)
     assert answer.state is State.OPEN

@@ -255,7 +255,7 @@ def test_two_runs_side_by_side(tmp_path: Path) -> None:
     first = write_run(tmp_path / "a", small(), seed=1)
     second = write_run(tmp_path / "b", small(), seed=2, slower=1.2)
     text = markdown.text(comparison_result(compare(first, second)))
-    assert "beyond the launches' spread; two days cannot tell" in text
+    assert "beyond launches" in text
     assert "8 cases in both" in text
     other = write_run(tmp_path / "c", quick_cases(("openmpi",)))
     with pytest.raises(AssayError, match="no case in common"):

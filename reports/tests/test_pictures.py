@@ -119,7 +119,6 @@ def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:
         checked = check_history(store, "virtual", "quick")
     pictures = night_result(checked).pictures()
     assert [picture.title.split(":")[0] for picture in pictures] == [
-        "Night 7",
         "quick on virtual, night by night",
         "Trends",
     ]

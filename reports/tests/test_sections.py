@@ -139,7 +139,7 @@ def test_a_metric_without_an_axis_shows_environments_beside_each_other(tmp_path:
     (panel,) = part.pictures[-1].panels
     assert "mpich 122 to 122 ms; lam 245 to 245 ms" in panel.alt
     (row,) = part.tables[2].rows
-    assert [cell.text for cell in row] == ["halo", "122.4 ± 1.2", "244.8 ± 2.4"]
+    assert [cell.text for cell in row] == ["2 ranks", "122.4 ± 1.2", "244.8 ± 2.4"]
 
 
 def test_our_sections_are_the_modules_named_as_checks() -> None:

@@ -70,7 +70,6 @@ def costs_table(analysis: Analysis) -> Table | None:
         " availability = t_compute/t_both, computing as long as the exchange. In 1988 counting on"
         " nodes that forwarded messages took about 30 % longer on iPSC/1 and Ncube, no longer on"
         " iPSC/2.",
-        group=1,
     )
 
 

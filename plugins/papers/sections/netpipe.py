@@ -60,7 +60,6 @@ def comparison_table(analysis: Analysis) -> Table | None:
         " block, its interval is that of Hodges and Lehmann's estimate. The echo's value is the"
         " median of its round trips, NetPIPE's the least of three means: a disturbance weighs more"
         " there. PVM's echo is that of InPlace by the direct route, as NetPIPE's.",
-        group=1,
     )
 
 

@@ -65,7 +65,6 @@ def order_table(analysis: Analysis) -> Table | None:
         " or above 1; “reversed”: below 1; else the order is not resolved at this n. This is the"
         " order of the study's bandwidths; in latency it found InPlace, two messages on the"
         " network, dearer than Raw.",
-        group=3,
     )
 
 
@@ -120,7 +119,6 @@ def steps_table(analysis: Analysis) -> Table | None:
         " and pvm_pk…), the send call, waiting for the answer to be in, unpacking; the partner's"
         " own packing and unpacking lies in the waiting. One copy: memcpy of the message. Mean and"
         " standard deviation over launches of the launch's median.",
-        group=2,
     )
 
 

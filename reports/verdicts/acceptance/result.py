@@ -220,7 +220,6 @@ def _named(dossier: Dossier) -> Iterator[Block | None]:
         ],
         anchor="table-named",
         title="Slow nodes and links",
-        group=1,
     )
     if not judgement.named:
         yield Sentence("None: no node and no link is found beyond the limits of these criteria.")

@@ -67,7 +67,7 @@ def score_picture(score: OverallScore, looks: Mapping[str, Look], footer: Footer
         title,
         marks,
         f"{title}. {'; '.join(alt)}",
-        Axis(f"smaller is better · grey: ±3 %{lines if levels else ''}"),
+        Axis(f"smaller is better · grey: ±3 %{lines}"),
         rows_axis([f"{item.environment} ({item.places})" for item in shown]),
         footer([score.n]),
         1.25 + 0.38 * len(shown),

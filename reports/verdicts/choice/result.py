@@ -15,7 +15,6 @@ from reports.checks.sections import CheckPart
 from reports.load.loading import Run
 from reports.notation.units import count_text
 from reports.result import (
-    IN_TEXT,
     ON_PAGE,
     ON_TERMINAL,
     Block,
@@ -24,7 +23,6 @@ from reports.result import (
     Section,
     Sentence,
     Test,
-    answered,
 )
 from reports.show.lines import counted_footer
 from reports.show.panel import Picture
@@ -39,8 +37,6 @@ from reports.verdicts.choice.leader import leaders, leaders_table
 
 #: Panels of a check's first picture that are in sight; rows of the table of pairs that is.
 MOST_SHOWN, MOST_PAIRS = 2, 15
-#: Rows of a check's own table that a text has.
-MOST_ROWS = 20
 _OUTCOMES: dict[str, Literal["failure", "error", "skipped"]] = {
     "failed": "failure",
     "wrong": "failure",
@@ -111,9 +107,7 @@ def choice_result(
 
 def run_pictures(analysis: Analysis, parts: Sequence[CheckPart]) -> list[Picture]:
     """All pictures of a run, whole."""
-    first = _overview(analysis)
-    found = [*answered(answer_of(analysis), first), *first]
-    return [*found, *(picture for part in parts for picture in part.pictures)]
+    return [*_overview(analysis), *(picture for part in parts for picture in part.pictures)]
 
 
 def _overview(analysis: Analysis) -> list[Picture]:
@@ -154,12 +148,6 @@ def _sections(
         " attempt counts, and only ok launches enter."
     )
     yield Section("launches", "Launches", lambda: _launches(analysis, links), note=note)
-    for part in parts:
-        short = [
-            table for table in part.tables[:1] if len(table.rows) <= MOST_ROWS and not table.omitted
-        ]
-        of = partial(tuple[Block, ...], short)
-        yield Section(f"table-of-{part.anchor}", f"More of {part.title}", of, shown_on=IN_TEXT)
     on_page = partial(Section, shown_on=ON_PAGE)
     title = "Environments compared"
     yield on_page("comparison", title, lambda: _compared(analysis, choice), short="Compared")
@@ -204,6 +192,9 @@ def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:
         if panels := picture.panels[MOST_SHOWN:]:
             left = [replace(picture, anchor=f"{picture.anchor}-more", panels=panels)]
     yield headline_table(analysis, part.check) or _without_figures(analysis.run, part.check)
+    for table in part.tables[:1]:
+        in_text = partial(tuple[Block, ...], [table])
+        yield Section(table.anchor, table.title, in_text, shown_on=frozenset({"text"}))
     rest: list[Block] = [*left, *part.pictures[1:], *part.tables]
     title = f"All of {part.title}"
     yield _rest(f"all-{part.anchor}", title, rest, note=part.constant)

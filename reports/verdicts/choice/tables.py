@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the choice: places, pairs, judgements, crossovers, every cell."""
+"""Tables of the choice: places, pairs, every cell; launches that are not ok, and the evidence."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ from reports.show.rows import name_cell
 from reports.show.tables import Cell, Heading, RawLinks, Table, numeric, pivot, slug, table_of
 from reports.verdicts.choice.forms import ChoicePart, pair_part
 from reports.verdicts.choice.leader import carried_by
+
+#: Cases whose launches are listed.
+MOST_EVIDENCE_CASES = 300
+#: Ok launches that are listed with their raw output, of all these cases together; of each case at
+#: least LEAST_LISTED.
+MOST_LISTED, LEAST_LISTED = 10_000, 20
+MOST_REASON = 600
+_OUTPUT = "raw output, SHA-256"
+#: Reasons that are listed one by one.
+MOST_REASONS = 6
 
 
 def score_table(
@@ -131,16 +141,6 @@ def comparison_tables(choice: ChoicePart, *, every_pair: bool) -> list[Table]:
     return [table for table in made if table is not None]
 
 
-MOST_EVIDENCE_CASES = 300
-#: Ok launches that are listed with their raw output, of all these cases together; of each case at
-#: least LEAST_LISTED.
-MOST_LISTED, LEAST_LISTED = 10_000, 20
-MOST_REASON = 600
-_OUTPUT = "raw output, SHA-256"
-#: Reasons that are listed one by one.
-MOST_REASONS = 6
-
-
 def _reason(launch: Launch) -> str:
     return (launch.reason or "no reason recorded")[:MOST_REASON]
 
@@ -181,6 +181,20 @@ def listed_with_raw_output(run: Run) -> Mask:
     return np.asarray(~run.launches.of_status("ok") | (run.launches.block <= most))
 
 
+def _launch_cells(launch: Launch, links: RawLinks) -> list[str | Cell]:
+    artifacts = launch.artifacts or {}
+    files = tuple(
+        Cell(kind if href else f"{kind} {path}", href=href, code=checksum_of(artifacts, kind))
+        for kind, path in raw_paths(artifacts).items()
+        for href in (links.to(path),)
+    )
+    numbers = str(launch.block), str(launch.attempt)
+    status = launch.status if launch.status == "ok" else f"{launch.status}: {_reason(launch)}"
+    started = moment_text(launch.started_at, "–")
+    end = Cell(status, badges=(*launch.flags, *(() if launch.counted else ("replaced",))))
+    return [*numbers, end, launch.job_id or "–", started, Cell("", parts=files)]
+
+
 def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
     """The launches of each case in the plan's order, with their raw output; the first cases only
     when there are very many."""
@@ -191,19 +205,6 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
         by_case.setdefault(launch.case, []).append(launch)
     further = np.bincount(launches.case[~wanted], minlength=len(analysis.run.plan.cases)).tolist()
 
-    def cells(launch: Launch) -> list[str | Cell]:
-        artifacts = launch.artifacts or {}
-        files = tuple(
-            Cell(kind if href else f"{kind} {path}", href=href, code=checksum_of(artifacts, kind))
-            for kind, path in raw_paths(artifacts).items()
-            for href in (links.to(path),)
-        )
-        numbers = str(launch.block), str(launch.attempt)
-        status = launch.status if launch.status == "ok" else f"{launch.status}: {_reason(launch)}"
-        started = moment_text(launch.started_at, "–")
-        end = Cell(status, badges=(*launch.flags, *(() if launch.counted else ("replaced",))))
-        return [*numbers, end, launch.job_id or "–", started, Cell("", parts=files)]
-
     headings = [*numeric("block", "attempt"), "status", "job", "started, UTC", _OUTPUT]
 
     def section(place: int, case: PlannedCase) -> Section:
@@ -212,7 +213,8 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
         note = f"{ok} that ended ok: unzip -p raw/bBLOCK.zip '{case.id}.*' prints them."
         note = note if further[place] else ""
         found = by_case.get(place, [])
-        table = pivot(found, [(headings, cells)], anchor=f"of-{anchor}", title=label, note=note)
+        lead = headings, lambda launch: _launch_cells(launch, links)
+        table = pivot(found, [lead], anchor=f"of-{anchor}", title=label, note=note)
         return Section(
             f"case-{anchor}",
             label,

@@ -55,7 +55,7 @@ Reading = Literal["better", "worse", "beyond launches", "not resolved", "no inte
 _READINGS: dict[Reading, Cell] = {
     "better": Cell("better", title="this value by itself, at 95 %", tone="good"),
     "worse": Cell("worse", title="this value by itself, at 95 %", tone="bad"),
-    "beyond launches": Cell("beyond the launches' spread; two days cannot tell", tone="open"),
+    "beyond launches": Cell("beyond launches", title="two days cannot tell", tone="open"),
     "not resolved": Cell("not resolved"),
     "no interval": Cell("no interval below n = 2"),
 }

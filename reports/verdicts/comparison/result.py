@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
 from records.forms import Form, key
 from reports.analysis.run import Analysis
 from reports.notation.units import count_text, counts_text
-from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence, carried
+from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence, carried
 from reports.show.tables import table_of
 from reports.verdicts.comparison.compare import (
     DifferencePart,
@@ -20,10 +20,8 @@ from reports.verdicts.comparison.compare import (
     cases_of,
 )
 
-#: Rows of a table on paper.
-MOST_ROWS = 2000
-#: Values, and differences, that a terminal shows unless all are asked for.
-MOST_CHANGED, MOST_DIFFERENT = 12, 8
+#: Rows of a check's table, of the greatest changes, and of differences in provenance.
+MOST_ROWS, MOST_CHANGED, MOST_DIFFERENT = 2000, 30, 60
 _METHOD = (
     "B against A: ratio of geometric means with its interval at 95 %: of two nights where a history"
     " tells how far days differ, of the launches alone (Welch) where none does. Blocks of two runs"
@@ -46,15 +44,10 @@ class ComparisonForm(Form, kw_only=True):
     ]
 
 
-def comparison_result(found: RunComparison, *, every: bool = False) -> Result[ComparisonForm]:
-    """A comparison as a result; `every`: a terminal leaves no row out."""
+def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
+    """A comparison as a result."""
     a, b = found.first.run, found.second.run
-    checks = {
-        check: found.first.register.check_title(check)
-        for check, changes in found.by_check.items()
-        if changes
-    }
-    facts = _facts(found)
+    facts, title = _facts(found), found.first.register.check_title
     return Result(
         kicker="Assay · two runs of one campaign",
         title=f"{b.run_id} against {a.run_id}",
@@ -67,14 +60,15 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
         ),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
         sections=[
-            Section("results", "Results", lambda: [Sentence(_METHOD), _greatest(found)]),
-            *(
-                Section(f"compare-{check}", title, partial(_check, found, title, check))
-                for check, title in checks.items()
+            Section("provenance", "Provenance", lambda: _provenance(found), shown_on=EVERYWHERE),
+            Section(
+                "results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=EVERYWHERE
             ),
-            Section("table-differences", "Provenance", lambda: _provenance(found)),
-            Section("differing", "", lambda: _in_short(found, every), shown_on=ON_TERMINAL),
-            Section("changes", "", lambda: _changes(found, every), shown_on=ON_TERMINAL),
+            *(
+                Section(f"compare-{check}", title(check), partial(_check, changes, title(check)))
+                for check, changes in found.by_check.items()
+                if changes
+            ),
         ],
         looks={**found.first.looks, **found.second.looks},
         devices=_devices(found),
@@ -122,47 +116,21 @@ def _state(analysis: Analysis) -> str:
     return f"{state}: {counts or 'nothing recorded'}"
 
 
-def _check(found: RunComparison, title: str, check: str) -> list[Block | None]:
-    words = "case environment title a b ratio interval day_spread nights reading"
-    changes, columns = found.by_check[check], words.split()
-    return [table_of(changes, *columns, anchor=f"table-{check}", title=title, most=MOST_ROWS)]
+def _check(changes: Sequence[MetricChange], title: str) -> list[Block | None]:
+    columns = "case", "environment", "title", "a", "b", "ratio", "interval", "day_spread", "nights"
+    anchor = f"table-{changes[0].check}"
+    return [table_of(changes, *columns, "reading", anchor=anchor, title=title, most=MOST_ROWS)]
 
 
-def _greatest(found: RunComparison) -> Block | None:
-    """Values with the greatest changes, better and worse ones first."""
-    columns = "name", "a", "b", "ratio", "interval", "reading"
-    return table_of(found.changes, *columns, anchor="greatest", title="Greatest changes", most=30)
+def _greatest(found: RunComparison) -> list[Block | None]:
+    """Values with the greatest changes, each by itself at 95 %, better and worse ones first."""
+    counts = Counter(change.reading for change in found.changes)
+    title = ", ".join(f"{count} {reading}" for reading, count in counts.items())
+    columns = "ratio", "interval", "reading", "name"
+    return [table_of(found.changes, *columns, anchor="greatest", title=title, most=MOST_CHANGED)]
 
 
 def _provenance(found: RunComparison) -> list[Block | None]:
-    table = table_of(
-        found.provenance,
-        anchor="table-of-differences",
-        title="What differs in provenance",
-        most=MOST_ROWS,
-    )
+    title = "What differs in provenance"
+    table = table_of(found.provenance, anchor="differences", title=title, most=MOST_DIFFERENT)
     return [table or Sentence("Provenance: no difference.")]
-
-
-def _in_short(found: RunComparison, every: bool) -> Iterator[Block | None]:
-    """Differences in provenance, a line each, on a terminal."""
-    shown = found.provenance if every else found.provenance[:MOST_DIFFERENT]
-    for item in shown:
-        yield Sentence(f"provenance: {item.what}: {item.a} → {item.b}")
-    if not shown:
-        yield Sentence("provenance: no difference")
-    if left := len(found.provenance) - len(shown):
-        yield Sentence(f"provenance: {count_text(left, 'further difference')} (--all)")
-
-
-def _changes(found: RunComparison, every: bool) -> list[Block | None]:
-    """Changes on a terminal: each value by itself at 95 %, better and worse ones first."""
-    changes = found.changes
-    shown = changes if every else changes[:MOST_CHANGED]
-    counts = Counter(change.reading for change in changes)
-    title = ", ".join(f"{count} {reading}" for reading, count in counts.items())
-    columns = "ratio", "interval", "reading", "name"
-    table = table_of(shown, *columns, anchor="changes", title=title, most=len(shown) or 1)
-    left = len(changes) - len(shown)
-    rest = Sentence(f"{count_text(left, 'further value')}: --all, --html FILE, --json")
-    return [table, rest if left else None]
