@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 
 from assay import ROOT
-from assay.schema.json_schema import JsonSchema, alternatives
+from assay.schema.loading import JsonSchema, alternatives
 from assay.schema.problems import allowed_text
 from assay.sites.description import PartitionKeys, SiteFile
 from checks.common.session.launch_commands import LAUNCHERS

@@ -12,7 +12,7 @@ import pytest
 
 from assay import criteria_files
 from assay.cli import main
-from assay.cli.parser import COMMANDS, plugin_commands
+from assay.cli.main import COMMANDS, plugin_commands
 from assay.schema import campaign_names
 from assay.sites.site_file import SITES
 from checks.common.registry import CHECKS
