@@ -117,6 +117,8 @@ def accept_command(arguments: argparse.Namespace) -> int:
     """`assay nightly accept-change`: keep who accepts changes, and why."""
     author = getpass.getuser() if arguments.author is None else arguments.author
     reason = arguments.reason
+    if reason is None:
+        reason = input(f"{author} accepts, because: ") if sys.stdin.isatty() else ""
     if not author.strip() or not reason.strip():
         raise AssayError("--author and --reason must not be empty: the history keeps both")
     with Store(arguments.history) as store:
@@ -248,6 +250,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         HISTORY,
         argument("changes CHANGE", "as check names it", type=int, nargs="+"),
         argument("--author", "who accepts; default: the user's name"),
-        argument("--reason", "why the change is accepted", required=True),
+        argument("--reason", "why the change is accepted; prompted for on a terminal if omitted"),
         JSON,
     )
