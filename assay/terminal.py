@@ -27,28 +27,24 @@ MOST = 120
 HANG = 2
 #: Columns that texts get however narrow the terminal.
 _LEAST = 20
+#: Says a line of progress to the user.
+Say = Callable[[str], object]
 
 _ARGUMENT = r"(?:-[^\s;,]+(?: [^\s;,-][^\s;,]*)?|[A-Z0-9'\"/.][^\s;,]*|[^\s;,]*/[^\s;,]*)"
 #: A command in a text: in backticks, or `assay` with its subcommand and what looks like arguments.
 _COMMAND = rf"`[^`'\n]+`|\bassay [a-z]+(?: [a-z][\w-]*)?(?: {_ARGUMENT})*"
 _WORD = re.compile(rf"(?:{_COMMAND}|\S)+\s*")
-#: Says a line of progress to the user.
-Say = Callable[[str], object]
 
 
-class _Wrapped:
-    """A stream; what a subclass does not change is that of `stream`."""
+class PatientStream:
+    """A stream that drops output without a reader, as behind `| head` or on a terminal that is
+    closed, so that a command comes to its own exit status."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
-
-
-class PatientStream(_Wrapped):
-    """A stream that drops output without a reader, as behind `| head` or on a terminal that is
-    closed, so that a command comes to its own exit status."""
 
     def write(self, text: str) -> int:
         """Write a text."""
@@ -71,7 +67,7 @@ class PatientStream(_Wrapped):
             leave_pipe(self.stream)
 
 
-class PlainStream(_Wrapped):
+class PlainStream(PatientStream):
     """A stream whose text is plain. `messages`: what it has is for people, so that on a terminal
     lines that are too long are broken; in a file or a pipe a message stays a line, which is
     searched for."""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay nightly`: tonight's run, its history and verdict, and the schedule that starts it.
 
-A night that cannot run is kept in the history with its reason, unless no Slurm answers. Those whom
-the history names are notified, also of a night that ran and could not be added or judged.
+A night that cannot run is kept in the history with its reason, unless no Slurm answers.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from pathlib import Path
 
 from assay.cli.arguments import CHECK_FOLDERS, HISTORY, JSON, NEWEST, Verbs, argument, flag, site
 from assay.nightly.judging import judge_nights, show_night
-from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.schedule import KINDS, Schedule, parse_time, surroundings_of
 from assay.run.named_runs import run_of
 from assay.run.start import start_run
@@ -45,26 +43,18 @@ def now_text() -> str:
 def run_command(arguments: argparse.Namespace) -> int:
     """Run the night; gives the exit status of its judgement."""
     refuse_odd_limits(arguments)
-    notifier = Notifier(arguments.history)
     try:
         status = start_run(arguments.campaign, arguments.site, False)
-    except Exception as error:
-        missed = Missed(*_whose(arguments), now_text(), masked(str(error) or type(error).__name__))
-        if not isinstance(error, UnreachableError):  # without a cluster no night was due
-            _keep(missed, arguments.history)
-        name, when = f"{missed.campaign} on {missed.site}", f"{missed.date} UTC."
-        notifier.send([failure_notice(f"{name}: no night", missed.reason, when)])
+    except UnreachableError:  # without a cluster no night was due
         raise
-    try:
-        night, values = read_night(open_run(status.run_id).path)
-        with Store(arguments.history, create=True) as store:
-            store.add(night, values)
-            return _judge(store, night.site, night.campaign, arguments, notifier)
     except Exception as error:
-        site, campaign = _whose(arguments)
-        title = f"{campaign} on {site}: night not finished"
-        notifier.send([failure_notice(title, error, f"Run {status.run_id}.")])
+        reason = masked(str(error) or type(error).__name__)
+        _keep(Missed(*_whose(arguments), now_text(), reason), arguments.history)
         raise
+    night, values = read_night(open_run(status.run_id).path)
+    with Store(arguments.history, create=True) as store:
+        store.add(night, values)
+        return _judge(store, night.site, night.campaign, arguments)
 
 
 def _whose(arguments: argparse.Namespace) -> tuple[str, str]:
@@ -127,6 +117,8 @@ def accept_command(arguments: argparse.Namespace) -> int:
     """`assay nightly accept-change`: keep who accepts changes, and why."""
     author = getpass.getuser() if arguments.author is None else arguments.author
     reason = arguments.reason
+    if reason is None:
+        reason = input(f"{author} accepts, because: ") if sys.stdin.isatty() else ""
     if not author.strip() or not reason.strip():
         raise AssayError("--author and --reason must not be empty: the history keeps both")
     with Store(arguments.history) as store:
@@ -142,9 +134,8 @@ def accept_command(arguments: argparse.Namespace) -> int:
 def check_command(arguments: argparse.Namespace) -> int:
     """`assay nightly check`: judge the nights; gives the exit status."""
     refuse_odd_limits(arguments)
-    notifier = Notifier(arguments.history) if arguments.notify else None
     with Store(arguments.history) as store:
-        return _judge(store, *_group(arguments, store), arguments, notifier)
+        return _judge(store, *_group(arguments, store), arguments)
 
 
 def refuse_odd_limits(arguments: argparse.Namespace) -> None:
@@ -155,17 +146,9 @@ def refuse_odd_limits(arguments: argparse.Namespace) -> None:
         raise AssayError(f"--find must be above 0 and at most {100 * MOST_FINDS:g} (per cent)")
 
 
-def _judge(
-    store: Store,
-    site: str,
-    campaign: str,
-    arguments: argparse.Namespace,
-    notifier: Notifier | None,
-) -> int:
-    """Judge the nights as the options of `_JUDGING` say; gives the exit status.
-
-    Notices go out before the pages are written. A re-run that failed gives its own exit status.
-    """
+def _judge(store: Store, site: str, campaign: str, arguments: argparse.Namespace) -> int:
+    """Judge the nights as the options of `_JUDGING` say; gives the exit status, that of a re-run
+    where it failed."""
     checked, failure = judge_nights(
         store,
         site,
@@ -177,8 +160,6 @@ def _judge(
     )
     if failure is not None:
         print(f"assay: not run again: {failure}", file=sys.stderr)
-    if notifier is not None:
-        notifier.send(notices_of(checked, failure))
     status = checked.status if failure is None else failure.status
     show_night(checked, arguments.out, status, json=arguments.json)
     return status
@@ -259,7 +240,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "judge the nights not judged yet",
         check_command,
         *(HISTORY, *_WHOSE, *_JUDGING, CHECK_FOLDERS),
-        flag("--notify", "tell those whom the history names (docs/monitoring.md)"),
     )
     changes = flag("--changes", "the changes that were found")
     verbs.add("show", "what the history holds", show_command, HISTORY, *_WHOSE, changes, JSON)
@@ -270,6 +250,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         HISTORY,
         argument("changes CHANGE", "as check names it", type=int, nargs="+"),
         argument("--author", "who accepts; default: the user's name"),
-        argument("--reason", "why the change is accepted", required=True),
+        argument("--reason", "why the change is accepted; prompted for on a terminal if omitted"),
         JSON,
     )

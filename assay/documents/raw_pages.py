@@ -29,13 +29,13 @@ from reports.show.tables import PAGES, page_of
 #: Characters at the begin and at the end of a file that are searched for secrets: what a page shows
 #: of it, and so much beyond that none is cut.
 _SEARCHED = 1 << 16
-#: Bytes of a file that a page shows: of its begin, and of its end; whole characters of UTF-8.
+#: Characters of a file that a page shows: of its begin, and of its end.
 HEAD, TAIL = 6144, 2048
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A member as a page shows it; `left_out` bytes of its middle are not there."""
+    """A member as a page shows it; `left_out` characters of its middle are not there."""
 
     kind: str
     name: str
@@ -75,20 +75,24 @@ def write_raw_pages(
 
 def _members(files: RawFiles, launch: Launch) -> list[Shown]:
     """The files of a launch; of one that is missing or damaged, that."""
-    found, artifacts = [], launch.artifacts or {}
+    shown, artifacts = [], launch.artifacts or {}
     paths = {kind: path for kind, path in raw_paths(artifacts).items() if is_member(path)}
-    read = {kind: _read(files, path) for kind, path in paths.items()}
+    texts = {kind: _read(files, path) for kind, path in paths.items()}
     for kind, path in paths.items():
-        whole, cut = read[kind], max(0, len(read[kind]) - 2 * _SEARCHED)
-        ends = (whole[:_SEARCHED], whole[-_SEARCHED:]) if cut else (whole,)
-        text = "".join(masked(part) for part in ends).encode()
-        head, tail = len(text), len(text)
-        if len(text) > HEAD + TAIL:
-            head, tail = _begin(text, HEAD), _begin(text, len(text) - TAIL)
+        head, tail, left_out = _ends(texts[kind])
         name, sha256 = path.rpartition("/")[2], checksum_of(artifacts, kind)
-        parts = plain(text[:head].decode()), plain(text[tail:].decode())
-        found.append(Shown(kind, name, sha256, *parts, left_out=cut + tail - head))
-    return found
+        shown.append(Shown(kind, name, sha256, plain(head), plain(tail), left_out))
+    return shown
+
+
+def _ends(text: str) -> tuple[str, str, int]:
+    """The begin and the end of a text, secrets withheld, and the characters between them."""
+    cut = max(0, len(text) - 2 * _SEARCHED)
+    parts = (text[:_SEARCHED], text[-_SEARCHED:]) if cut else (text,)
+    text = "".join(masked(part) for part in parts)
+    if len(text) <= HEAD + TAIL:
+        return text, "", 0
+    return text[:HEAD], text[-TAIL:], cut + len(text) - HEAD - TAIL
 
 
 def _read(files: RawFiles, path: str) -> str:
@@ -98,8 +102,3 @@ def _read(files: RawFiles, path: str) -> str:
     except AssayError as error:
         return f"({error})"
     return "(it is missing)" if content is None else content.decode("utf-8", "replace")
-
-
-def _begin(text: bytes, at: int) -> int:
-    """Where the character of UTF-8 begins that contains `at`."""
-    return next((place for place in range(at, at - 4, -1) if text[place] & 0xC0 != 0x80), at)

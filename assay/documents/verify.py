@@ -23,7 +23,7 @@ from records.errors import AssayError
 from records.input_files import decoded, kind_at, read_whole
 from records.run.archive import RawFiles
 from records.run.chain import SEAL, SIGNATURE, chain_of, digest, read_sums, signer
-from records.run.interims import INTERIMS, asked_blocks, read_interims, read_plan
+from records.run.interims import read_plan
 from records.run.plan import Plan
 from records.run.provenance import read_provenance
 from records.run.record import (
@@ -50,14 +50,12 @@ _Kind = Literal["raw", "value", "unread", "suite"]
 
 
 class NotReadError(Exception):
-    """A launch cannot be judged again here; the message says why, of one or of several."""
+    """A launch cannot be judged again here; the message says why, of one or of several. `suite`: it
+    is of a ReFrame suite's test, which only the suite can judge."""
 
-
-class SuiteTestError(NotReadError):
-    """The launch is of a ReFrame suite's test, which only the suite can judge."""
-
-    def __init__(self) -> None:
-        super().__init__("it is a test of a ReFrame suite, which alone can read it")
+    def __init__(self, why: str, *, suite: bool = False) -> None:
+        super().__init__(why)
+        self.suite = suite
 
 
 @dataclass(frozen=True)
@@ -91,11 +89,10 @@ def run_checks(run_dir: Path, reread: Reread | None) -> list[Check]:
     plan = read_plan(run_dir / "plan.json")
     belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
     path = run_dir / "records.jsonl"
-    launched, faults = set[tuple[str, int]](), dict[_Kind, list[str]]()
+    faults = dict[_Kind, list[str]]()
     unread, unproven = Counter[str](), False
     with RawFiles(run_dir) as files:
         for record in read_records(path, belonging.fault) if kind_at(path) else ():
-            launched |= {(record.case_id, record.block)} if record.block else set()
             for kind, text in _launch_faults(files, record, reread):
                 if kind in ("raw", "value"):
                     faults.setdefault(kind, []).append(text)
@@ -103,7 +100,7 @@ def run_checks(run_dir: Path, reread: Reread | None) -> list[Check]:
                     unread[f"of {record.check}: {text}"] += 1
                     unproven |= record.status == "ok"
     checks = [
-        _records_check(run_dir, plan, len(launched)),
+        _records_check(run_dir, plan),
         Check("raw output against the records", clipped(faults.get("raw", ()))),
     ]
     if reread is not None:
@@ -131,43 +128,31 @@ def unproven(
 def _launch_faults(
     files: RawFiles, record: Record, reread: Reread | None
 ) -> Iterator[tuple[_Kind, str]]:
-    """Faults of a launch: raw files that are not what its record says; of those that are, how they
-    do not give its values, or why they cannot be read again."""
-    paths, whole = raw_paths(record.artifacts), True
-    if record.status == "ok" and not paths:
-        yield "raw", f"{_launch(record)}: the record names no raw output"
-    for kind in paths:
+    """Faults of a launch: raw files that are not what its record says, else how they do not give
+    its values, or why they cannot be read again."""
+    name, has_output = _launch(record), bool(raw_paths(record.artifacts))
+    if fault := _raw_fault(files, record.artifacts):
+        yield "raw", f"{name}: {fault}"
+    elif record.status == "ok" and not has_output:
+        yield "raw", f"{name}: the record names no raw output"
+    elif reread is not None and has_output and record.block:
         try:
-            fault = _file_fault(files, record.artifacts, kind)
-            text = f"{_launch(record)}: {fault}" if fault else ""
-        except AssayError as error:  # damage, which has one message for all launches
-            text = str(error)
-        if text:
-            whole = False
-            yield "raw", text
-    if reread is None or not paths or not whole or not record.block:
-        return
-    try:
-        yield from (("value", f"{_launch(record)}: {fault}") for fault in reread(files, record))
-    except NotReadError as error:
-        yield "suite" if isinstance(error, SuiteTestError) else "unread", str(error)
+            yield from (("value", f"{name}: {fault}") for fault in reread(files, record))
+        except NotReadError as error:
+            yield "suite" if error.suite else "unread", str(error)
 
 
 def _launch(record: Record) -> str:
     return f"{record.case_id}, block {record.block}, attempt {record.attempt}"
 
 
-def _records_check(run_dir: Path, plan: Plan, launched: int) -> Check:
+def _records_check(run_dir: Path, plan: Plan) -> Check:
     """The records along their chain: none changed, none missing."""
     what, path = "records along their chain", run_dir / "records.jsonl"
     try:
         chain = chain_of(run_dir)
-        asked = asked_blocks(plan, read_interims(run_dir / INTERIMS, plan))
     except AssayError as error:
         return Check(what, (str(error),))
-    feasible = (case for case in plan.cases if case.skipped is None)
-    planned = sum(asked[case.environment, case.check] for case in feasible)
-    lacking = f"{planned - launched} of {planned} planned launches have no record (not finished)"
     faults = [
         f"plan.json: case {case.id} has not the id of its check, environment and parameters"
         for case in plan.cases
@@ -182,7 +167,7 @@ def _records_check(run_dir: Path, plan: Plan, launched: int) -> Check:
     elif chain.seal.records < chain.records:
         more = f"the last {chain.records - chain.seal.records} records are not sealed"
         faults.append(f"{more}: the run was killed; end it with: {remedy}")
-    return Check(what, tuple(faults), lacking if launched < planned else "")
+    return Check(what, tuple(faults))
 
 
 def verify(
@@ -346,13 +331,17 @@ def _made_again(folder: Path, dossier: Dossier, other: str) -> Check:
     return Check(what, tuple(faults), note)
 
 
-def _file_fault(files: RawFiles, artifacts: Mapping[str, str], kind: str) -> str | None:
-    """Difference of a raw file of a launch from its record. Raises AssayError for a damaged one."""
-    name, wanted = raw_paths(artifacts)[kind], checksum_of(artifacts, kind)
-    if not wanted:
-        return f"{name} has no checksum in its record"
-    with files.open(name) or nullcontext() as file:
-        if file is None:
-            return f"{name} is missing"
-        same = hashlib.file_digest(file, "sha256").hexdigest() == wanted
-    return None if same else f"{name} is not what its record says"
+def _raw_fault(files: RawFiles, artifacts: Mapping[str, str]) -> str | None:
+    """The first fault of a launch's raw files: missing, damaged, or not what the record says."""
+    try:
+        for kind, name in raw_paths(artifacts).items():
+            if not (wanted := checksum_of(artifacts, kind)):
+                return f"{name} has no checksum in its record"
+            with files.open(name) or nullcontext() as file:
+                if file is None:
+                    return f"{name} is missing"
+                if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+                    return f"{name} is not what its record says"
+    except AssayError as error:
+        return str(error)
+    return None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from assay.documents.verify import NotReadError, SuiteTestError
+from assay.documents.verify import NotReadError
 from checks.common.base import Setting, leaf_of
 from checks.common.definition import CheckDefinition
 from checks.common.json_lines import TOKEN, Printed, session_lines
@@ -144,7 +144,8 @@ class Rereader:
         if case is None or definition is None:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
         if not definition.is_reread:
-            raise SuiteTestError
+            why = "it is a test of a ReFrame suite, which alone can read it"
+            raise NotReadError(why, suite=True)
         environment = self._provenance.environments.get(case.environment, EnvironmentAsRun())
         site = self._provenance.site
         setting = Setting(

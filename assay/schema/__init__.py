@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaign files: their model, reading them with every fault named, and their JSON Schema."""
 
-from assay.schema.json_schema import campaign_schema
-from assay.schema.loading import campaign_from_text, campaign_names, load_campaign
+from assay.schema.loading import campaign_from_text, campaign_names, campaign_schema, load_campaign
 from assay.schema.model import Campaign
 
 __all__ = [

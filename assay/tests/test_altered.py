@@ -14,7 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from assay.cli import main
-from assay.documents.verify import SuiteTestError, unproven
+from assay.documents.verify import NotReadError, unproven
 from assay.run import rereading
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import STORED, WITH_RUN, stored_run
@@ -233,7 +233,7 @@ def test_launches_that_only_a_suite_can_read_are_judged_where_the_criteria_say_s
     run = open_run(str(stored_run("nightly", tmp_path)))
 
     def reread(files, record):
-        raise SuiteTestError
+        raise NotReadError("of a suite", suite=True)
 
     told = [*unproven(run.path, run.records(), reread)]
     assert told

@@ -15,7 +15,7 @@ import pytest
 from rich.cells import cell_len
 
 from assay.cli import main
-from assay.cli.parser import COMMANDS, make_parser
+from assay.cli.main import COMMANDS, make_parser
 from assay.documents import acceptance_files as store
 from assay.documents import report
 from assay.terminal import WIDTH, folded

@@ -11,7 +11,7 @@ import pytest
 
 from assay import ROOT
 from assay.cli import main
-from assay.cli.parser import make_parser
+from assay.cli.main import make_parser
 from assay.tests.test_runs import small_run
 from records.errors import ExitStatus
 

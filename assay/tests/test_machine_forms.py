@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.cli.parser import COMMANDS, make_parser, plugin_commands
+from assay.cli.main import COMMANDS, make_parser, plugin_commands
 from assay.cli.report import end
 from assay.run.status import run_status
 from assay.tests.campaign_texts import CRITERIA

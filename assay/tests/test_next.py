@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from assay.cli.campaign import narrowing_of
-from assay.cli.parser import COMMANDS, make_parser, plugin_commands
+from assay.cli.main import COMMANDS, make_parser, plugin_commands
 from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.tests.campaign_texts import SITE

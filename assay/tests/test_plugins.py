@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli import main
-from assay.cli.parser import RENAMED
+from assay.cli.main import RENAMED
 from assay.tests.test_accept_every_campaign import stored_run
 from records.plugins import plugins
 

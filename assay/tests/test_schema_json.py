@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from assay.schema import campaign_names, campaign_schema, load_campaign
-from assay.schema.json_schema import SCHEMA_FILE
+from assay.schema.loading import SCHEMA_FILE
 from assay.tests.campaign_texts import GOOD, spoiled
 
 

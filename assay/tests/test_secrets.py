@@ -105,7 +105,7 @@ def written_about(run: Path, folder: Path) -> list[Path]:
         assert main(words.format(run=run).split()) in (0, 1, 3), words
     files = public(folder, run)
     assert {path.suffix for path in files} >= {
-        *(".html", ".csv", ".parquet", ".xml", ".json", ".md", ".svg", ".sqlite", ".txt", ".l")
+        *(".html", ".csv", ".parquet", ".xml", ".json", ".md", ".svg", ".sqlite", ".txt")
     }
     return files
 

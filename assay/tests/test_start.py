@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from assay.cli.parser import COMMANDS, make_parser, plugin_commands
+from assay.cli.main import COMMANDS, make_parser, plugin_commands
 
 #: Libraries that take longer to load than all of ours.
 SLOW = {"matplotlib", "msgspec", "numpy", "polars", "pydantic", "reframe", "rich", "scipy", "yaml"}
@@ -26,7 +26,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def declaring(commands: Iterable[str]) -> str:
-    return f"from assay.cli.parser import make_parser; make_parser({sorted(commands)!r})"
+    return f"from assay.cli.main import make_parser; make_parser({sorted(commands)!r})"
 
 
 def test_no_slow_library_is_loaded_to_list_the_commands():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from assay.cli.parser import make_parser
+from assay.cli.main import make_parser
 
 FOLDER = Path(__file__).parents[1] / "examples"
 FILES = sorted(FOLDER.glob("*.yml"))

@@ -14,7 +14,7 @@ import msgspec.structs
 import numpy as np
 import pytest
 
-from assay.cli.parser import make_parser
+from assay.cli.main import make_parser
 from assay.schema import load_campaign
 from bench.tests.simulated.campaigns import NAMES, POINTS, extended_run, simulated_run
 from reports.analysis.run import Analysis, analyse
