@@ -38,6 +38,8 @@ ATTEMPT_S = 40.0
 BUILD_S, BUILDS_S = 300.0, 600.0
 #: A browser prints a page as PDF.
 PRINT_S = 120.0
+#: A service of notifications answers (not scaled: it is another machine).
+NOTIFY_S = 30.0
 #: A daemon of a virtual cluster answers; nodes, and each of them in addition, take jobs.
 DAEMON_S, NODES_S, NODE_S = 120.0, 60.0, 0.5
 #: Processes of a virtual cluster end when they are killed, and leave their control groups.

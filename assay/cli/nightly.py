@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay nightly`: tonight's run, its history and verdict, and the schedule that starts it.
 
-A night that cannot run is kept in the history with its reason, unless no Slurm answers.
+A night that cannot run is kept in the history with its reason, unless no Slurm answers. Those whom
+the history names are notified, also of a night that ran and could not be added or judged.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from assay.cli.arguments import CHECK_FOLDERS, HISTORY, JSON, NEWEST, Verbs, argument, flag, site
 from assay.nightly.judging import judge_nights, show_night
+from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.schedule import KINDS, Schedule, parse_time, surroundings_of
 from assay.run.named_runs import run_of
 from assay.run.start import start_run
@@ -43,18 +45,26 @@ def now_text() -> str:
 def run_command(arguments: argparse.Namespace) -> int:
     """Run the night; gives the exit status of its judgement."""
     refuse_odd_limits(arguments)
+    notifier = Notifier(arguments.history)
     try:
         status = start_run(arguments.campaign, arguments.site, False)
-    except UnreachableError:  # without a cluster no night was due
-        raise
     except Exception as error:
-        reason = masked(str(error) or type(error).__name__)
-        _keep(Missed(*_whose(arguments), now_text(), reason), arguments.history)
+        missed = Missed(*_whose(arguments), now_text(), masked(str(error) or type(error).__name__))
+        if not isinstance(error, UnreachableError):  # without a cluster no night was due
+            _keep(missed, arguments.history)
+        name, when = f"{missed.campaign} on {missed.site}", f"{missed.date} UTC."
+        notifier.send([failure_notice(f"{name}: no night", missed.reason, when)])
         raise
-    night, values = read_night(open_run(status.run_id).path)
-    with Store(arguments.history, create=True) as store:
-        store.add(night, values)
-        return _judge(store, night.site, night.campaign, arguments)
+    try:
+        night, values = read_night(open_run(status.run_id).path)
+        with Store(arguments.history, create=True) as store:
+            store.add(night, values)
+            return _judge(store, night.site, night.campaign, arguments, notifier)
+    except Exception as error:
+        site, campaign = _whose(arguments)
+        title = f"{campaign} on {site}: night not finished"
+        notifier.send([failure_notice(title, error, f"Run {status.run_id}.")])
+        raise
 
 
 def _whose(arguments: argparse.Namespace) -> tuple[str, str]:
@@ -134,8 +144,9 @@ def accept_command(arguments: argparse.Namespace) -> int:
 def check_command(arguments: argparse.Namespace) -> int:
     """`assay nightly check`: judge the nights; gives the exit status."""
     refuse_odd_limits(arguments)
+    notifier = Notifier(arguments.history) if arguments.notify else None
     with Store(arguments.history) as store:
-        return _judge(store, *_group(arguments, store), arguments)
+        return _judge(store, *_group(arguments, store), arguments, notifier)
 
 
 def refuse_odd_limits(arguments: argparse.Namespace) -> None:
@@ -146,9 +157,17 @@ def refuse_odd_limits(arguments: argparse.Namespace) -> None:
         raise AssayError(f"--find must be above 0 and at most {100 * MOST_FINDS:g} (per cent)")
 
 
-def _judge(store: Store, site: str, campaign: str, arguments: argparse.Namespace) -> int:
-    """Judge the nights as the options of `_JUDGING` say; gives the exit status, that of a re-run
-    where it failed."""
+def _judge(
+    store: Store,
+    site: str,
+    campaign: str,
+    arguments: argparse.Namespace,
+    notifier: Notifier | None,
+) -> int:
+    """Judge the nights as the options of `_JUDGING` say; gives the exit status.
+
+    Notices go out before the pages are written. A re-run that failed gives its own exit status.
+    """
     checked, failure = judge_nights(
         store,
         site,
@@ -160,6 +179,8 @@ def _judge(store: Store, site: str, campaign: str, arguments: argparse.Namespace
     )
     if failure is not None:
         print(f"assay: not run again: {failure}", file=sys.stderr)
+    if notifier is not None:
+        notifier.send(notices_of(checked, failure))
     status = checked.status if failure is None else failure.status
     show_night(checked, arguments.out, status, json=arguments.json)
     return status
@@ -240,6 +261,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "judge the nights not judged yet",
         check_command,
         *(HISTORY, *_WHOSE, *_JUDGING, CHECK_FOLDERS),
+        flag("--notify", "tell those whom the history names (docs/monitoring.md)"),
     )
     changes = flag("--changes", "the changes that were found")
     verbs.add("show", "what the history holds", show_command, HISTORY, *_WHOSE, changes, JSON)

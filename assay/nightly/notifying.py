@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notifications of a history: regression, recovery, silence, to mail, webhooks, Slack or Teams.
+
+Where they go are addresses of `apprise` (https://github.com/caronc/apprise), an optional extra. An
+address may hold a password or a token: none is printed, kept, or seen by a job. A notification that
+fails is said and changes nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from records.errors import AssayError
+from records.text.plain_text import one_line
+from records.text.withheld import masked
+from records.waiting import NOTIFY_S
+from reports.notation.units import count_text
+from reports.verdicts.nightly.answer import answer_of_night
+from reports.verdicts.nightly.check import Checked
+
+#: Ends the name of the file beside a history that holds addresses, one a line.
+SUFFIX = ".notify"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)")
+_HOW_TO_INSTALL = "apprise is not installed; .venv/bin/pip install 'assay[notify]' brings it"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something to tell; `kind` is a type of apprise: failure, success or warning."""
+
+    kind: str
+    title: str
+    body: str
+
+
+def addresses_of(history: Path) -> list[str]:
+    """Where a history's notices go, by the file HISTORY.notify. Raises AssayError for a file that
+    others may read, or a line that is no address."""
+    file = history.parent / f"{history.stem}{SUFFIX}"
+    try:
+        status = file.stat()
+        if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) or status.st_uid != os.geteuid():
+            raise AssayError(
+                f"{file}: others may read it or it is another user's, and addresses hold"
+                f" passwords; do: chmod 600 {file}"
+            )
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise AssayError(f"{file}: cannot be read ({type(error).__name__})") from error
+    addresses = []
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if not line or line.startswith("#"):
+            continue
+        if not _SCHEME.match(line) or len(line.split()) > 1:
+            raise AssayError(
+                f"{file}:{number}: is no address, as mailto://… or slack://…; write one a line"
+            )
+        addresses.append(line)
+    return addresses
+
+
+def failure_notice(title: str, error: Exception | str, where: str) -> Notice:
+    """That a night, or a part of it, did not come; secrets in the error are withheld."""
+    text = masked(str(error) or type(error).__name__)
+    return Notice("warning", title, f"{text}\n{where}".strip())
+
+
+def notices_of(checked: Checked, failure: AssayError | None = None) -> Iterator[Notice]:
+    """Notices of a judged night: regressions found that night, recoveries, silent series.
+
+    `failure`: why suspicious cases could not be run again.
+    """
+    night, found = checked.night, checked.judgement.of
+    name = f"{night.campaign} on {night.site}"
+    where = f"Night of {night.date} UTC, run {night.run_id}."
+    if found("regression"):
+        sentence = answer_of_night(checked).sentence
+        yield Notice("failure", f"{name}: regression", f"{sentence}\n{where}")
+    if recovered := found("recovered"):
+        text = f"{count_text(len(recovered), 'series')} went back to their former level."
+        yield Notice("success", f"{name}: recovered", f"{text}\n{where}")
+    if silent := found("silent"):
+        text = f"{len(silent)} series have no value tonight."
+        yield Notice("warning", f"{name}: silent series", f"{text}\n{where}")
+    if failure is not None:
+        yield failure_notice(f"{name}: not run again", failure, where)
+
+
+class Notifier:
+    """Sends a history's notices. What goes wrong is said on standard error and raises nothing."""
+
+    def __init__(self, history: Path) -> None:
+        self._addresses: list[str] = []
+        try:
+            self._addresses = addresses_of(history)
+        except AssayError as error:
+            _say(f"{error}; no notification will be sent")
+
+    def send(self, notices: Iterable[Notice]) -> None:
+        """Send each notice to every address."""
+        try:
+            for notice in notices:
+                for address in self._addresses:
+                    _send(notice, address)
+        except AssayError as error:
+            _say(f"no notification was sent: {error}")
+
+
+def _say(text: str) -> None:
+    print(f"assay: {text}", file=sys.stderr)
+
+
+def _send(notice: Notice, address: str) -> None:
+    try:
+        import apprise  # type: ignore[import-not-found,unused-ignore] # optional: extra `notify`
+    except ImportError:
+        raise AssayError(_HOW_TO_INSTALL) from None
+    # Its own log names addresses.
+    logging.getLogger("apprise").addHandler(logging.NullHandler())
+    logging.getLogger("apprise").propagate = False
+    sender, target = apprise.Apprise(), f"{address.partition(':')[0]}://…"
+    try:
+        added = sender.add(address)
+        for service in sender:  # it gives services 4 s
+            service.socket_read_timeout = max(service.socket_read_timeout, NOTIFY_S)
+        done = added and sender.notify(
+            title=one_line(notice.title), body=notice.body, notify_type=notice.kind
+        )
+    except Exception as error:  # whatever a service's plugin raises
+        _say(f"{target}: not notified ({type(error).__name__})")
+        return
+    if not done:
+        why = "it did not take the message" if added else "apprise knows no such address"
+        _say(f"{target}: not notified: {why}")
