@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from records.errors import AssayError
-from records.text.plain_text import one_line
-from records.text.withheld import masked
+from records.text.plain_text import masked, one_line
 from records.waiting import NOTIFY_S
 from reports.notation.units import count_text
 from reports.verdicts.nightly.answer import answer_of_night
