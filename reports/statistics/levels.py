@@ -121,10 +121,11 @@ def typical_deviation(freedom: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class Top:
-    """`level` of the good peers, and who they are."""
+    """`level` of the good peers, who they are, and those that are better than they."""
 
     level: float
     good: Flags
+    better: Flags
 
 
 def top_of(centres: Matrix, gap: float, error: float, least: int | None = None) -> Top:
@@ -139,6 +140,7 @@ def top_of(centres: Matrix, gap: float, error: float, least: int | None = None) 
     order = known[np.argsort(centres[known], kind="stable")]
     if least is None:
         least = 1 if len(order) <= 3 else max(2, int(np.ceil(LEAST_SHARE * len(order))))
+    better = np.zeros(len(centres), dtype=bool)
     while len(order) > 1:
         values = centres[order]
         place = _cut(values)
@@ -147,11 +149,15 @@ def top_of(centres: Matrix, gap: float, error: float, least: int | None = None) 
         spread = max(MAD * float(np.median(np.abs(within))), error)
         if upper - lower < max(gap, APART * spread):
             break
-        order = order[:place] if len(order) - place < least else order[place:]
+        if len(order) - place < least:
+            better[order[place:]] = True
+            order = order[:place]
+        else:
+            order = order[place:]
     good = np.zeros(len(centres), dtype=bool)
     good[order] = True
     level = float(np.median(centres[order])) if len(order) else float("nan")
-    return Top(level, good)
+    return Top(level, good, better)
 
 
 def _cut(values: Matrix) -> int:

@@ -221,6 +221,17 @@ NODE_RATES = ("core_peak_flop_per_s", "memory_bytes_per_second")
 
 
 @pytest.mark.full(sample=2)
+def test_one_better_node_of_a_small_machine_leaves_open_whether_the_others_are_slow(tmp_path):
+    machine = machines.Machine(16, slow_nodes=dict.fromkeys(range(15), 0.8))
+    noise = machines.Noise(0.004, drift=0.002)
+    run = machines.write_run(tmp_path / RUN, machine, noise, np.random.default_rng(26))
+    judged = runs.dossier(run, load_criteria("standard")[0]).judgement.criteria
+    (nodes,) = (one for one in judged if one.id == "stream")
+    (item,) = (one for one in nodes.items if one.verdict != "PASS")
+    assert (item.subject, item.verdict) == ("n16", "INCONCLUSIVE")
+    assert "better than all others: it is not like them, or they all are slow" in item.note
+
+
 @pytest.mark.parametrize(
     ("stated", "share", "verdict", "told"),
     [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import log
+from math import exp, log
 from statistics import median
 from typing import Any
 
@@ -29,6 +29,8 @@ from reports.verdicts.acceptance.context import Context, ShownItems, lowness, se
 from reports.verdicts.acceptance.fabric import Fabric, fabric_of
 from reports.verdicts.acceptance.peer_groups import PeerGroup, Place, peer_groups
 
+#: In machines up to this size one better node leaves open whether the others are slow.
+SMALL_MACHINE = 16
 #: A smaller shortfall does not separate groups.
 LEAST_GAP = 0.005
 
@@ -236,6 +238,7 @@ def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -
     stand_out = scores < -criterion.modified_z
     beyond = np.flatnonzero(stand_out & ~found.verdicts[0]).tolist()
     out = [row for row in beyond if found.item(row, "node").verdict == "FAIL"]
+    better = tops[0].better & (len(scores) <= SMALL_MACHINE)
     group_item = None
     if len(out) >= 2 and 2 * len(out) >= len(scores):
         place = tuple(group.place(row)[0] for row in out)
@@ -243,6 +246,13 @@ def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -
 
     def item(row: int) -> Item:
         node = found.item(row, "node")
+        if better[row]:
+            by = 100 * (exp(found.looks[0].peers.centres[row] - tops[0].level) - 1)
+            note = (
+                f"{by:.0f} % better than all others: it is not like them, or they all are slow;"
+                " an absolute limit tells, a waiver for this node settles it"
+            )
+            return replace(node, verdict="INCONCLUSIVE", note=note, decidable=False)
         if node.verdict != "FAIL":
             return node
         if not stand_out[row]:
@@ -252,7 +262,7 @@ def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -
             return replace(node, verdict=group_item.verdict, note="one of a slow group")
         return found.suspect(node, row)
 
-    part = shown(item, found.verdicts[0], found.lowness)
+    part = shown(item, found.verdicts[0] & ~better, found.lowness)
     return part._replace(items=[*part.items, group_item]) if group_item else part
 
 
