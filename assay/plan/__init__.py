@@ -2,7 +2,7 @@
 """From a campaign and a site to every case, its layout, its cost and its place in each block."""
 
 from assay.plan.cases import WHOLE, Narrowing
-from assay.plan.planner import block_order, completed, launch_limit_s, make_plan, runs_alone
+from assay.plan.planner import block_order, completed, launch_limit_s, make_plan
 from assay.plan.render import render_plan
 from assay.plan.times import Clock, Durations, clock_of, earlier_times, interval
 
@@ -19,5 +19,4 @@ __all__ = [
     "launch_limit_s",
     "make_plan",
     "render_plan",
-    "runs_alone",
 ]

@@ -254,14 +254,3 @@ def block_order(cases: Mapping[str, str], seed: int, block: int) -> list[str]:
         return hashlib.sha256(f"{seed}:{block}:{text}".encode()).digest()
 
     return sorted(cases, key=lambda one: (drawn(cases[one]), drawn(one)))
-
-
-def runs_alone(case_id: str, seed: int, block: int, at_once: int) -> bool:
-    """Tell if a launch that may have others alongside runs alone, always the same for one seed.
-
-    One of `at_once` + 1 does, at random: together they take about the time of all others side by
-    side. By them a report tests whether neighbours mattered; the draw owes nothing to what is
-    measured.
-    """
-    digest = hashlib.sha256(f"alone:{seed}:{block}:{case_id}".encode()).digest()
-    return int.from_bytes(digest[:8]) % (at_once + 1) == 0

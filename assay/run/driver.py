@@ -182,9 +182,8 @@ class Driver:
         self._end_steps()
 
     def _to_come(self) -> list[Launch]:
-        at_once = self.site.description.concurrency if self.own_job else 1
         interims = self.run_directory.interims()
-        coming = launches_to_come(self.plan, self.ledger.entries, interims, at_once)
+        coming = launches_to_come(self.plan, self.ledger.entries, interims)
         unbuilt = self._failed_builds.launches
         return [one for one in coming if self._attempts.left(one) and one.key not in unbuilt]
 

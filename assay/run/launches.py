@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count, groupby, islice
 from typing import Any
 
-from assay.plan import block_order, launch_limit_s, runs_alone
+from assay.plan import block_order, launch_limit_s
 from checks.common.session.outcome import BuildFailure, Outcome
 from records.run.interims import Interim, asked_blocks
 from records.run.plan import MOST_BLOCKS, Plan, PlannedCase
@@ -24,7 +24,7 @@ LAUNCHES_PER_SESSION = 2000
 @dataclass(frozen=True)
 class Launch:
     """Launch to come: a case's content, its layout, block and attempt. `undisturbed`: no other
-    runs meanwhile; `drawn_alone`: by the draw of the seed, which some are left out of (None)."""
+    runs meanwhile."""
 
     index: int
     case_id: str
@@ -38,7 +38,6 @@ class Launch:
     attempt: int
     limit_s: float
     undisturbed: bool = True
-    drawn_alone: bool | None = None
     cpus_per_task: int | None = None
     resources: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -86,11 +85,9 @@ def launches_to_come(
     plan: Plan,
     records: Iterable[Record | Entry],
     interims: Sequence[Interim] = (),
-    at_once: int = 1,
 ) -> Iterator[Launch]:
     """The launches still to be run, in the order of the seed; lost ones get a further attempt. In a
-    sequential design they reach up to the next judgement, without what does not go on. Where
-    several run `at_once`, some of those that may run side by side are drawn to run alone."""
+    sequential design they reach up to the next judgement, without what does not go on."""
     cases = {case.id: case for case in plan.cases if case.skipped is None}
     done, asked = latest_attempts(records, CASE_ID), asked_blocks(plan, interims)
     index, asks = count(), {case.id: case.asked for case in cases.values()}
@@ -101,17 +98,13 @@ def launches_to_come(
                 continue
             if before is not None and before.status != "lost":
                 continue
-            alone, drawn = case.nodes > 1 if case.alone is None else case.alone, None
-            if at_once > 1 and not alone:
-                drawn = runs_alone(case.id, plan.seed, block, at_once)
             yield Launch.of(
                 case,
                 index=next(index),
                 block=block,
                 attempt=before.attempt + 1 if before else 1,
                 limit_s=launch_limit_s(plan, case),
-                undisturbed=alone or bool(drawn),
-                drawn_alone=drawn,
+                undisturbed=case.nodes > 1 if case.alone is None else case.alone,
             )
 
 

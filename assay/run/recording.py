@@ -96,7 +96,6 @@ class RecordMaker:
             artifacts=dict(artifacts),
             profile=UNSET if outcome.profile is None else outcome.profile,
             neighbours=neighbours or UNSET,
-            drawn_alone=UNSET if launch.drawn_alone is None else launch.drawn_alone,
             programs=dict(programs) or UNSET,
             submitted_at=outcome.submitted_at or UNSET,
         )

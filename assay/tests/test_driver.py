@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from assay.plan import make_plan, runs_alone
+from assay.plan import make_plan
 from assay.run import infrastructure
 from assay.run.infrastructure import Interruption, end_jobs, end_steps
 from assay.run.launches import Attempts, in_sessions, launches_to_come
@@ -74,18 +74,6 @@ def test_what_is_done_is_not_run_again_but_what_was_lost_is():
     left = list(launches_to_come(plan(), done))
     assert keys(left) == [everything[3], everything[7]]
     assert [launch.attempt for launch in left] == [3, 1]
-
-
-def test_of_launches_that_others_may_run_beside_some_are_drawn_to_run_alone():
-    launches = list(launches_to_come(plan(), [], at_once=2))
-    assert {launch.drawn_alone for launch in launches if launch.nodes > 1} == {None}
-    assert all(launch.undisturbed for launch in launches if launch.nodes > 1)
-    drawn = [launch for launch in launches if launch.nodes == 1]
-    assert {launch.drawn_alone for launch in drawn} == {True, False}
-    assert all(launch.undisturbed is launch.drawn_alone for launch in drawn)
-    assert {launch.drawn_alone for launch in launches_to_come(plan(), [])} == {None}
-    share = sum(runs_alone(f"a-{n}", 1, 1, 4) for n in range(3000)) / 3000
-    assert 0.17 < share < 0.23
 
 
 site = site_of_scripts

@@ -14,7 +14,7 @@ from itertools import groupby, permutations
 import msgspec
 import pytest
 
-from assay.plan import Narrowing, block_order, launch_limit_s, make_plan, render_plan, runs_alone
+from assay.plan import Narrowing, block_order, launch_limit_s, make_plan, render_plan
 from assay.plan.cases import refuse_foreign_parameters
 from assay.schema import campaign_from_text, load_campaign
 from assay.sites.site import SiteFacts
@@ -251,12 +251,6 @@ def test_parameters_that_no_campaign_could_ask_for_are_refused(params, tmp_path)
     file.write_text(plan.to_json())
     with pytest.raises(AssayError, match=f"plan.json:.*{case.id}.{next(iter(params))}"):
         refuse_foreign_parameters(plan, file)
-
-
-@pytest.mark.parametrize("at_once", [0, 1, 3])
-def test_one_of_those_side_by_side_and_itself_runs_alone(at_once: int) -> None:
-    alone = [runs_alone(f"hpl-{i:08x}", 7, 1, at_once) for i in range(4000)]
-    assert sum(alone) / 4000 == pytest.approx(1 / (at_once + 1), rel=0.1)
 
 
 def test_a_launch_limit_is_the_stated_one_or_ten_times_the_estimate() -> None:

@@ -47,8 +47,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     `block` counts from 1; a case that cannot run on the site has one `skipped` record with block 0.
     `flags` are short words shown beside the numbers, e.g. "oversubscribed". `profile` is the MPI
     profile by ascending rank, there when the case asked for it. `neighbours` are launches that ran
-    meanwhile on other nodes; without it, none did. `drawn_alone` is there where others might have:
-    whether the seed drew that none should. `programs` has the SHA-256 of each program that the
+    meanwhile on other nodes; without it, none did. `drawn_alone` is of earlier
+    Assays. `programs` has the SHA-256 of each program that the
     launch executed, None where the harness could not read it. `submitted_at` is there of jobs that
     were handed in at once. `chain` is set by the writer.
     """

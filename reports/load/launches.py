@@ -19,9 +19,6 @@ Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 #: Status and flags of a launch.
 Kind = tuple[Status, tuple[str, ...]]
-#: What `Launches.drawn` holds, and what it says of `Launch.drawn_alone`.
-NOT_DRAWN, BESIDE, ALONE = range(3)
-_DRAWN_ALONE = {NOT_DRAWN: None, BESIDE: False, ALONE: True}
 
 
 class Details(msgspec.Struct, frozen=True, gc=False):
@@ -36,9 +33,7 @@ class Details(msgspec.Struct, frozen=True, gc=False):
 class Launch(msgspec.Struct, frozen=True, gc=False):
     """Launch as recorded; `counted` is false when a later attempt replaced it.
 
-    `beside`: others ran meanwhile; `drawn_alone`: whether the seed drew that none should, None
-    where it was not drawn. The members of `Details` are there of bad launches and of those that a
-    page lists.
+    The members of `Details` are there of bad launches and of those that a page lists.
     """
 
     case: int
@@ -47,8 +42,6 @@ class Launch(msgspec.Struct, frozen=True, gc=False):
     status: Status
     flags: tuple[str, ...]
     counted: bool
-    beside: bool
-    drawn_alone: bool | None
     reason: str | None
     job_id: str | None
     started_at: str | None
@@ -69,8 +62,6 @@ class Launches:
     kind: Numbers
     kinds: tuple[Kind, ...]
     counted: Mask
-    beside: Mask
-    drawn: NDArray[np.uint8]
     details: Mapping[int, Details] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -79,16 +70,13 @@ class Launches:
     def where(self, mask: Mask) -> Iterator[Launch]:
         """The launches that `mask` marks."""
         nothing = Details()
-        columns = (self.case, self.block, self.attempt, self.kind)
-        marks = (self.counted, self.beside, self.drawn)
-        rows = zip(*(column[mask].tolist() for column in (*columns, *marks)), strict=True)
+        columns = (self.case, self.block, self.attempt, self.kind, self.counted)
+        rows = zip(*(column[mask].tolist() for column in columns), strict=True)
         places = np.flatnonzero(mask).tolist()
-        for index, (case, block, attempt, kind, counted, beside, drawn) in zip(
-            places, rows, strict=True
-        ):
+        for index, (case, block, attempt, kind, counted) in zip(places, rows, strict=True):
             details = msgspec.structs.astuple(self.details.get(index, nothing))
-            whole = (*self.kinds[kind], counted, beside, _DRAWN_ALONE[drawn], *details)
-            yield Launch(case, block, attempt, *whole)
+            status, flags = self.kinds[kind]
+            yield Launch(case, block, attempt, status, flags, counted, *details)
 
     def of_status(self, *statuses: Status) -> Mask:
         """Marks those of one of these statuses."""
@@ -110,7 +98,7 @@ class Launches:
         kept = enumerate(np.flatnonzero(mask).tolist())
         return Launches(
             *(self.case[mask], self.block[mask], self.attempt[mask], self.kind[mask], self.kinds),
-            *(self.counted[mask], self.beside[mask], self.drawn[mask]),
+            self.counted[mask],
             {new: self.details[old] for new, old in kept if old in self.details},
         )
 

@@ -27,9 +27,6 @@ from records.run.record_lines import Batch, Line, Value, artifacts_of, batches, 
 from records.site.pair_scans import ARTIFACT
 from records.text.plain_text import masked
 from reports.load.launches import (
-    ALONE,
-    BESIDE,
-    NOT_DRAWN,
     AtKey,
     Details,
     Kind,
@@ -47,8 +44,7 @@ _NO_POINT = (b"", b"null", b"{}")
 _SCANNED = f'"{ARTIFACT}"'.encode()
 _KIND, _BLOCK, _ATTEMPT = attrgetter("status", "flags"), attrgetter("block"), attrgetter("attempt")
 _NODES = attrgetter("nodes")
-_NEIGHBOURS, _DRAWN_ALONE, _PROFILE = map(attrgetter, ("neighbours", "drawn_alone", "profile"))
-_DRAWN = {msgspec.UNSET: NOT_DRAWN, False: BESIDE, True: ALONE}
+_PROFILE = attrgetter("profile")
 _NAME, _UNIT, _AT, _VALUE = map(attrgetter, ("name", "unit", "at", "value"))
 
 
@@ -66,7 +62,6 @@ class Reader:
         self.profiled = False
         self.nodes: set[str] = set()
         self._case, self._block, self._attempt, self._kind = (array("q") for _ in range(4))
-        self._beside, self._drawn = bytearray(), bytearray()
         self._details: dict[int, Details] = {}
         self._kinds: dict[Kind, int] = {}
         self._valid: list[int] = []
@@ -109,8 +104,6 @@ class Reader:
         self._block.extend(map(_BLOCK, lines))
         self._attempt.extend(map(_ATTEMPT, lines))
         self._kind.extend(kinds)
-        self._beside.extend(map(bool, map(_NEIGHBOURS, lines)))
-        self._drawn.extend(map(_DRAWN.__getitem__, map(_DRAWN_ALONE, lines)))
         self.profiled |= any(map(is_not, map(_PROFILE, lines), repeat(msgspec.UNSET)))
         valid = [self._valid[kind] for kind in kinds]
         self._take_values(
@@ -241,8 +234,6 @@ class Reader:
             kind=_integers(self._kind),
             kinds=(*self._kinds,),
             counted=self._counted,
-            beside=np.frombuffer(self._beside, dtype=np.bool_),
-            drawn=np.frombuffer(self._drawn, dtype=np.uint8),
             details=self._details,
         )
 

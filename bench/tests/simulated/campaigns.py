@@ -144,7 +144,7 @@ def _launches(found: Sequence[tuple[int, int, int]]) -> Launches:
     case, block, kind = np.array(found, dtype=np.int64).reshape(-1, 3).T
     none = np.zeros(len(case), dtype=np.uint8)
     kinds = tuple((status, ()) for status in _STATUSES)
-    return Launches(case, block, np.ones_like(case), kind, kinds, none == 0, none > 0, none)
+    return Launches(case, block, np.ones_like(case), kind, kinds, none == 0)
 
 
 def _layout() -> list[tuple[str, int, int]]:
