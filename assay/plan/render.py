@@ -81,15 +81,14 @@ def _resolution(plan: Plan) -> str | None:
         after = ", ".join(map(str, plan.sequential.interims))
         judged = f"judged after blocks {after} until known: {', '.join(plan.sequential.until)}; "
     shifts = {s: min(s * detectable(plan.blocks, error, gain), 50.0) for s in SPREADS}
-    told = (f"{_gain(LEAST_DIFFERENCE * exp(x))} (s = {percent(s, 0)})" for s, x in shifts.items())
+    told = (
+        f"{percent(ratio - 1, 1) if ratio < 2 else signed_percent(ratio)} (s = {percent(s, 0)})"
+        for s, ratio in ((s, LEAST_DIFFERENCE * exp(shift)) for s, shift in shifts.items())
+    )
     return (
         f"{judged}{plan.blocks} blocks find an advantage of about {' or '.join(told)}; s is by how"
         " much the ratio of two environments varies from block to block"
     )
-
-
-def _gain(ratio: float) -> str:
-    return percent(ratio - 1, 1) if ratio < 2 else signed_percent(ratio)
 
 
 def _sources(plan: Plan) -> str:

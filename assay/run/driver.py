@@ -222,7 +222,12 @@ class Driver:
         self._shared = self._allocation(batch)
         self.work.fresh_session()
         self._kept_builds.lay_out()
-        with self._session(batch) as session:
+        at_once = int(self.plan.limits.get("jobs_at_once") or 0)
+        checks = {launch.check for launch in batch}
+        brought = {name: one for name, one in self.plan.brought.items() if name in checks}
+        with Session(
+            self.site, self.work, batch, self._shared, at_once, brought=brought
+        ) as session:
             for message in session.messages(PATIENCE_S):
                 if message is None:
                     self.progress.tick()
@@ -258,13 +263,6 @@ class Driver:
             return None
         self.progress.say(f"{self.progress.what(launch)}: {message.reason}")
         return f"{message.reason}"
-
-    def _session(self, batch: Sequence[Launch]) -> Session:
-        """A session of these launches, with what the plan brings of their checks."""
-        at_once = int(self.plan.limits.get("jobs_at_once") or 0)
-        checks = {launch.check for launch in batch}
-        brought = {name: one for name, one in self.plan.brought.items() if name in checks}
-        return Session(self.site, self.work, batch, self._shared, at_once, brought=brought)
 
     def _heed_notice(self, message: Outcome, waiting: Mapping[int, Launch]) -> None:
         """Take in what a session says that is no outcome of a launch."""

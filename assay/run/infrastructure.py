@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks whether Slurm, the work folder and the nodes work; ends the jobs of a run; heeds signals
+"""Asks whether Slurm, the work folder and the nodes work; ends the jobs of a run; takes signals
 that ask a run to end.
 
 Each question has a time limit, for what is asked may hang.
@@ -24,7 +24,7 @@ from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled
 _AGAIN_S = 5.0
 #: Seconds after which something is said of nodes that Slurm still clears.
 _QUIET_S = 10.0
-#: Signals that ask a run to end, and seconds after which a sleep heeds them.
+#: Signals that ask a run to end, and seconds after which a sleep ends by them.
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _STEP_S = 0.2
 

@@ -142,7 +142,12 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> StatusForm:
         counts={word: counts[word] for word in (OK, *BAD)},
         on_purpose=len(bad) - len(unwanted),
         reasons=failed_for(unwanted),
-        failures=[_failure(record) for record in records if record.status in BAD],
+        failures=[
+            f"{record.case_id} {record.environment} block {record.block} attempt {record.attempt}:"
+            f" {record.status}: {one_line(record.reason or '')}"
+            for record in records
+            if record.status in BAD
+        ],
         skipped_cases=len(plan.cases) - len(feasible),
         left_s=clock_of(run, records).left_s(time.time() if driven else None),
         told=plan.told(),
@@ -152,11 +157,6 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> StatusForm:
         driven=driven,
         current=CurrentPart.filled(current) if current else None,
     )
-
-
-def _failure(record: Entry) -> str:
-    launch = f"{record.case_id} {record.environment} block {record.block} attempt {record.attempt}"
-    return f"{launch}: {record.status}: {one_line(record.reason or '')}"
 
 
 def _judged(plan: Plan, interims: Sequence[Interim]) -> list[str]:

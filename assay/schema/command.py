@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from assay.schema.document import Location, Problem
-from assay.schema.model import CommandEntry, CommandMetric
+from assay.schema.model import CommandEntry
 from assay.schema.problems import found
 from checks.common.command import CommandDefinition, placeholders
 from checks.common.command.reading import expression_fault, value_of_formula
@@ -98,12 +98,14 @@ def _expression_faults(entry: CommandEntry) -> Iterator[tuple[Location, str]]:
 def _metric_faults(entry: CommandEntry) -> Iterator[tuple[Location, str]]:
     for name, one in entry.metrics.items():
         unit, _ = si_of(one.unit)
+        # What must be within bounds has no good direction, and is compared by nothing.
+        is_bounded = any(bound is not None for bound in (one.at_least, one.at_most)) or one.equals
         if unit not in UNITS:
             yield (
                 ("metrics", name, "unit"),
                 f"found {found(one.unit)}; allowed are {KNOWN}; write 1 for what is none of them",
             )
-        elif one.better is None and better_of(unit) is None and not _only_bounded(one):
+        elif one.better is None and better_of(unit) is None and not is_bounded:
             yield (
                 ("metrics", name),
                 "say which direction is good, by `better: higher` or `better: lower`",
@@ -116,11 +118,6 @@ def _metric_faults(entry: CommandEntry) -> Iterator[tuple[Location, str]]:
             value_of_formula(one.equals or "0", dict.fromkeys(entry.metrics, 1.0))
         except ValueError as error:
             yield ("metrics", name, "equals"), f"found {found(one.equals)}: it {error}"
-
-
-def _only_bounded(metric: CommandMetric) -> bool:
-    """True if no direction of it is good: it must be within bounds and is compared by nothing."""
-    return metric.at_least is not None or metric.at_most is not None or bool(metric.equals)
 
 
 def _metrics(entry: CommandEntry) -> list[Caught]:

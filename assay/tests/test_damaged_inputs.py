@@ -55,7 +55,7 @@ def told_by(words: list[str], capsys: Capsys) -> tuple[int, list[str]]:
         ["plan", "file.yaml", "--site", "virtual"],
         ["run", "file.yaml", "--site", "virtual"],
         ["accept", "run", "--criteria", "file.yaml"],
-        ["nightly", "install", "--campaign", "file.yaml", "--with", "cron"],
+        ["nightly", "schedule", "--campaign", "file.yaml", "--with", "cron"],
     ],
     ids=" ".join,
 )

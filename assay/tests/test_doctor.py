@@ -76,7 +76,7 @@ def test_what_a_release_of_debian_may_lack_fails_no_virtual_cluster(monkeypatch)
 
 def test_a_kernel_that_refuses_namespaces_is_named_with_what_helps(monkeypatch):
     why = "the kernel gives no further namespaces; run, as root: sysctl -w x=1 (unshare failed)"
-    monkeypatch.setattr(requirements.trial, "refusal", lambda: why)
+    monkeypatch.setattr(requirements.namespaces, "refusal", lambda: why)
     (found,) = (one for one in requirements.cluster_machine() if "namespaces" in one.what)
     assert (found.found, found.remedy, found.needed) == (False, why, True)
 

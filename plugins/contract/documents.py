@@ -105,7 +105,9 @@ def results_of(
     """The documents by their names; None for one that is not needed."""
     runs = dict(_latest_runs(folder, contract.course))
     stages: dict[str, Provenance] = {name: run.provenance() for name, run in runs.items()}
-    by_id = {run.run_id: run.path for run in _every_run(folder, contract.course)}
+    begun = filter(None, (entry.run for entry in contract.course.entries))
+    every = [open_run(str(found_run(folder, name))) for name in begun]
+    by_id = {run.run_id: run.path for run in every}
 
     def raw(name: str) -> str | None:
         run, _, path = name.partition("/")
@@ -183,12 +185,6 @@ def _latest_runs(
         attempts = course.attempts(stage.name)
         if attempts and attempts[-1].runs:
             yield stage.name, open_run(str(found_run(folder, attempts[-1].runs[0])))
-
-
-def _every_run(folder: ContractFolder, course: ContractCourse) -> Iterator[RunDirectory]:
-    for entry in course.entries:
-        if entry.run:
-            yield open_run(str(found_run(folder, entry.run)))
 
 
 def _mixes(folder: ContractFolder, course: ContractCourse) -> dict[str, list[tuple[str, str]]]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
 from plugins.contract.log import ContractVerdict, LogEntry
 from reports.answers import Answer, State, listed
-from reports.commands import NextCommand, command
+from reports.commands import command
 from reports.headline import centre_text, item_text, limit_words
 from reports.judgement import JudgedCriterion
 from reports.notation.units import count_text, fixed, moment_text, percent, sentence_case
@@ -95,15 +95,16 @@ def _answer(contract: ContractFile) -> Answer:
         sentence = (
             f"{len(bad)} of {every} {'is' if len(bad) == 1 else 'are'} {word}: {listed(bad)}."
         )
-    waived = count_text(len([one for one in course.entries if one.what == "waived"]), "waiver")
+    waivers = sum(entry.what == "waived" for entry in course.entries)
     unknown = REHEARSAL if contract.virtual else ""
     if undecided := [one.criterion for one in contract.risks if not one.decided]:
         count = count_text(len(undecided), "criterion has", "criteria have")
         unknown = f"{count} a risk beyond what the contract allows: {listed(undecided, 3)}"
-    if not waived.startswith("0"):
-        sentence = f"{sentence.rstrip('.')}, with {waived}."
+    if waivers:
+        sentence = f"{sentence.rstrip('.')}, with {count_text(waivers, 'waiver')}."
     state = State.UNFINISHED if course.verdict == "NOT RUN" else State[course.verdict]
-    return Answer(state, sentence, unknown, _next_command(contract))
+    verb = "next" if course.next_stage is not None else "report"
+    return Answer(state, sentence, unknown, command("contract", verb, contract=contract.name))
 
 
 def _facts(contract: ContractFile) -> list[tuple[str, str]]:
@@ -381,9 +382,3 @@ def _tests(contract: ContractFile) -> Iterator[Test]:
             message = item_text(item) if item else one.note
             name, outcome = f"{one.id}: {one.title}", OUTCOMES[one.effective]
             yield Test(f"contract.{stage}", name, outcome, message, one.effective.lower())
-
-
-def _next_command(contract: ContractFile) -> NextCommand:
-    """The next stage, or once all have run the document."""
-    pending = contract.course.next_stage is not None
-    return command("contract", "next" if pending else "report", contract=contract.name)

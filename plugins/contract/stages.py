@@ -19,7 +19,7 @@ from assay.run.start import resume_run, start_run
 from assay.run.status import run_status
 from plugins.contract.forms import KeptJudgement, read_judgement
 from plugins.contract.loading import started_stage
-from plugins.contract.log import ContractCourse, ContractFolder, LogEntry, StageAttempt
+from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
 from plugins.contract.model import Stability, Stage
 from plugins.contract.period import period_judgement
 from plugins.contract.planning import narrowing_of
@@ -110,9 +110,12 @@ def run_period(folder: ContractFolder, course: ContractCourse, stage: Stage) -> 
     period, attempts = stage.stability, course.attempts(stage.name)
     assert period is not None
     current = attempts[-1] if attempts and not attempts[-1].ended else None
-    if current is None and attempts and _has_grown(folder, attempts[-1]):
-        judge_again(folder, course, stage)
-        return
+    if current is None and attempts:
+        path = folder.path / JUDGEMENTS / f"{attempts[-1].seal}.json"
+        sealed = read_judgement(read_whole(path)).files.items()
+        if any(digest(folder.path / name) != seal for name, seal in sealed):  # the ledger has grown
+            judge_again(folder, course, stage)
+            return
     number = current.number if current else len(attempts) + 1
     name = current.ledger if current else f"{stage.name}-{number}"
     ledger = WatchFolder(folder.path / name)
@@ -173,12 +176,6 @@ def judged_period(
     `files`, with their checksums."""
     valid = {one.criterion for one in waivers if date.fromisoformat(one.expires) >= day}
     return period_judgement(Figures(booked(entries)), valid, day.isoformat(), files)
-
-
-def _has_grown(folder: ContractFolder, attempt: StageAttempt) -> bool:
-    """True if lines were added to the ledger of an attempt since it was judged."""
-    kept = read_judgement(read_whole(folder.path / JUDGEMENTS / f"{attempt.seal}.json"))
-    return any(digest(folder.path / name) != seal for name, seal in kept.files.items())
 
 
 def lines_judged(ledger: Path, seal: str) -> int | None:

@@ -13,7 +13,6 @@ from plugins.papers.fields import Field
 from plugins.papers.run_values import Request, RunValues
 from plugins.papers.study import Claim, Study
 from records.flags import shares_cores
-from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis
 from reports.notation.units import (
     ReadableUnit,
@@ -91,7 +90,11 @@ def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
             return [Verdict("", UNTESTABLE, because)]
     alone = any("environment" in one.where for one in requests)
     if alone:
-        fields = [_as_one(field) for field in fields]
+        # The values of one environment, without its name.
+        fields = [
+            Field(field.axes, {at: {"": value} for at, _, value in field.items()}, field.made_by)
+            for field in fields
+        ]
     found = fields[0] if len(fields) == 1 else fields[0] / fields[1]
     names = {name for _, name, _ in found.items()}
     if not names:
@@ -119,23 +122,14 @@ def _on_shared_cores(
     rows = [row for asked in requests for row in asked.rows if shares_cores(row.flags)]
     cases = [analysis.case(row) for row in rows]
     nodes = max((one.nodes for one in cases), default=1)
-    cores = max((_cores_per_node(one) for one in cases), default=1)
+    fullest = (max(one.ranks_per_node, -(-one.ranks // max(one.nodes, 1))) for one in cases)
+    cpus = ((one.cpus_per_task or 1) for one in cases)
+    cores = max((ranks * each for ranks, each in zip(fullest, cpus, strict=True)), default=1)
     return (
         f"in {shared} of {count_text(len(values), 'point')} busy ranks shared cores: the times are"
         f" the scheduler's; needed: {count_text(nodes, 'node')} with"
         f" {count_text(cores, 'core')} each that no other node shares"
     )
-
-
-def _cores_per_node(case: PlannedCase) -> int:
-    ranks = max(case.ranks_per_node, -(-case.ranks // max(case.nodes, 1)))
-    return ranks * (case.cpus_per_task or 1)
-
-
-def _as_one(field: Field) -> Field:
-    """The values of one environment, without its name."""
-    found = {point: {"": one} for point, _, one in field.items()}
-    return Field(field.axes, found, field.made_by)
 
 
 def _logs(field: Field, name: str) -> tuple[list[float], int]:

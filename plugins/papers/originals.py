@@ -127,7 +127,8 @@ def _problem(case: PlannedCase) -> tuple[str, int, str]:
 
 def digits_table(analysis: Analysis) -> Table | None:
     """Each case of ours with the original's in its environment on as many ranks."""
-    labels = analysis.labels["su3_rmd"]
+    if (labels := analysis.labels.get("su3_rmd")) is None:
+        return None
 
     def compared(items: list[tuple[Printed, Printed | None]]) -> list[Cell]:
         ours, original = items[0]

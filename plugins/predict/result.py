@@ -108,7 +108,13 @@ def _table(group: Sequence[SubjectPart]) -> Iterator[Block | None]:
     columns += [*numeric(f"seen / {unit.label}"), ""] if measured else []
     table = pivot(points, [(columns, cells)], anchor=f"table-{slug(_title(group))}", title="")
     yield table
-    yield from map(Sentence, dict.fromkeys(map(_rests_on, group)))
+    grounds = dict[str, None]()
+    for subject in group:
+        counts = ", ".join(map(str, subject.learnt_from))
+        errors = ", ".join(f"{name} {percent(error)}" for name, error in subject.errors.items())
+        fitted = f"fitted to {counts} nodes", f"error of a node count: {errors}"
+        grounds["; ".join([*fitted, *subject.notes])] = None
+    yield from map(Sentence, grounds)
     if not headings:
         yield from (Sentence(_problem(one)) for _, one in points)
 
@@ -120,14 +126,6 @@ def _measured_cells(one: PointPart, unit: ReadableUnit) -> list[Cell | str]:
     if not one.measured.inside:
         word = ("outside", "bad")
     return [significant(one.measured.value / unit.factor), Cell(word[0], tone=word[1])]
-
-
-def _rests_on(subject: SubjectPart) -> str:
-    counts = ", ".join(map(str, subject.learnt_from))
-    errors = ", ".join(f"{name} {percent(error)}" for name, error in subject.errors.items())
-    return "; ".join(
-        [f"fitted to {counts} nodes", f"error of a node count: {errors}", *subject.notes]
-    )
 
 
 def _problem(one: PointPart) -> str:

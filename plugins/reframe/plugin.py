@@ -13,7 +13,7 @@ PLUGIN = Plugin(
     },
     hooks={
         "brought_check": "plugins.reframe.classes:BROUGHT",
-        "campaign": "plugins.reframe.suite_cases:with_suites",
+        "campaign": "plugins.reframe.suites:with_suites",
         "session_prepare": "plugins.reframe.classes.launcher:install",
         "session_test": "plugins.reframe.classes.derived:maker_of",
         "session_task_end": "plugins.reframe.classes.outcomes:report",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from records.plugins import plugins
 from records.tests.test_rooms import ROOT, imports_of, modules_of
 
 MODULES_IN_A_FOLDER = 20
@@ -16,23 +17,23 @@ MODULES_IN_A_FOLDER = 20
 LEAST_LINES = 60
 #: A function of Python is rarely longer, one of C never.
 LINES_OF_PYTHON, LINES_OF_C = 40, 80
-LONG_FUNCTIONS = 23
+LONG_FUNCTIONS = 16
 FLOORS = 6
 #: The share of all functions that are private and used once.
 USED_ONCE = 0.113
 #: Lines of a room without tests; a change that adds some takes others away, and lowers its cap.
 LINES = {
-    "assay": 17_400,
-    "bench": 4_800,
-    "checks": 10_900,
-    "plugins": 17_400,
-    "records": 5_950,
-    "reports": 22_700,
-    "virtual_cluster": 2_450,
+    "assay": 13_900,
+    "bench": 700,
+    "checks": 9_800,
+    "plugins": 20_300,
+    "records": 5_300,
+    "reports": 17_450,
+    "virtual_cluster": 2_050,
 }
 #: Words with which a docstring begins where it should name the thing or say what is done.
 VAGUE = re.compile(r"(What|One|Whether|How|The one|Which|Those|The same)\b")
-MOST_VAGUE = 30
+MOST_VAGUE = 29
 
 
 def product() -> dict[str, Path]:
@@ -81,16 +82,22 @@ def test_no_folder_is_a_corridor_of_modules() -> None:
 
 @pytest.mark.plugins("contract", "papers", "predict", "profile", "reframe", "vetting")
 def test_a_thin_module_has_several_importers() -> None:
-    """Apart from the commands, which are loaded by name, and a format of a result, a file each."""
+    """Apart from what is loaded by name, commands and hooks, and a format of a result, a file
+    each."""
     importers = defaultdict(set)
     for item in imports_of(ROOT):
         if not item.in_test and item.target != item.module:
             importers[item.target].add(item.module)
+    hooked = {
+        target.partition(":")[0]
+        for plugin in plugins().values()
+        for target in plugin.hooks.values()
+    }
     thin = {
         name: next(iter(importers[name]))
         for name, file in product().items()
         if len(importers[name]) == 1 and file.name != "__init__.py"
-        if not name.startswith(("assay.cli.", "reports.render."))
+        if not name.startswith(("assay.cli.", "reports.render.")) and name not in hooked
         if len(file.read_text().splitlines()) < LEAST_LINES
     }
     assert thin == {}

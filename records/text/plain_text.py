@@ -87,7 +87,8 @@ _VALUE = (  # quoted, or up to a blank or what ends a word of a shell or a sente
 _PATTERNS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|hf_|AKIA|eyJ)[\w.-]{12,4000}",
+        r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|hf_|AKIA|eyJ)[\w.-]{12,4000}"
+        r"|-----BEGIN [A-Z ]*-----[^-]*|\$(?:1|2[aby]?|5|6|y)\$[\w./$=,+-]{8,}",
         r"(?P<lead>://)(?P<value>[^/\s:@]{0,200}:[^/\s@]{1,200}|[^/\s:@]{4,200})(?=@)",
         r"(?P<lead>\b(?:Authorization|Cookie|Bearer)\b[\"']?[ \t]*[:=]?[ \t]*[\"']?"
         rf"(?:(?:Basic|Bearer)[ \t]+)?){_VALUE}",

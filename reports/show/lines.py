@@ -131,7 +131,8 @@ def lines_picture(
         unit, name = units[first.unit], analysis.register.metric_title(first.series.metric)
         is_log = log_y and first.unit == "s"
         lines = lines_of(analysis, item.rows, place, unit, log=is_log)
-        rate = line_rate if _over_network(analysis, first) else None
+        on_node = analysis.case(first).params.get("placement") == "within-node"
+        rate = None if first.unit != "bytes/s" or on_node else line_rate
         heading = item.title if alone else joined(sentence_case(name), item.title)
         return Panel(
             heading,
@@ -153,11 +154,6 @@ def lines_picture(
     return picture_of(
         analysis, curves, panel, anchor=anchor, title=title, caption=caption, most=most
     )
-
-
-def _over_network(analysis: Analysis, row: Row) -> bool:
-    placement = analysis.case(row).params.get("placement")
-    return row.unit == "bytes/s" and placement != "within-node"
 
 
 def _line_rate_marks(rate_si: float | None, unit: ReadableUnit) -> list[Mark]:

@@ -56,7 +56,8 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
     below = [picture.caption, *picture.footers[:1]]
     foot = [line for text in below for line in wrapped(text, _FOOT_PT, width)]
     signs = {name: _sign(looks[name]) for name in picture.environments}
-    columns = max(1, int(width / (0.7 + max(map(_name_in, signs), default=0.0))))
+    widest = max((text_width_in(name, _TEXT_PT) for name in signs), default=0.0)
+    columns = max(1, int(width / (0.7 + widest)))
     text_lines = -(-len(signs) // columns) + 1.5
     text_in = _LINE * (_HEAD_PT * len(title) + _TEXT_PT * text_lines + _FOOT_PT * len(foot))
     left: Any = {"x": EDGE / width, "ha": "left"}
@@ -75,10 +76,6 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
         figure.savefig(png, dpi=PNG_DPI, facecolor=PAPER, metadata={"Software": None})
     texts = (texts for panel in picture.panels for texts in texts_of(panel))
     return plain(with_titles(svg.getvalue(), texts)).encode(), png.getvalue()
-
-
-def _name_in(name: str) -> float:
-    return text_width_in(name, _TEXT_PT)
 
 
 def _sign(look: Look) -> Line2D:

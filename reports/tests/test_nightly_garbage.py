@@ -130,7 +130,7 @@ def test_zero_variance_then_a_step(folder, capsys):  # noqa: F811 the fixture
         (["nightly", "check", "--find", "91"], "--find must be above 0 and at most 90"),
         (["nightly", "check", "--find", "nan"], "--find must be above 0 and at most 90"),
         (["nightly", "check", "--history", "absent.sqlite"], "there is no history yet"),
-        (["nightly", "install", "--with", "cron", "--at", "25:00"], "00:00 to 23:59"),
+        (["nightly", "schedule", "--with", "cron", "--at", "25:00"], "00:00 to 23:59"),
     ],
 )
 def test_wrong_words_are_one_message(folder, capsys, words, said):  # noqa: F811 the fixture

@@ -65,13 +65,11 @@ class Allocation(BaseModel):
             return None
         dice = random.Random(f"{self.seed}.{launch}")  # noqa: S311  not for secrets
         draws = [dice.sample(sorted(free), count) for _ in range(_DRAWS if self.cores else 1)]
-        chosen = {*min(draws, key=self._sharing)}
+        cores = [[core for node in draw for core in self.cores.get(node, ())] for draw in draws]
+        #: How often a core is that of a further node, by draw.
+        shared = [len(each) - len(set(each)) for each in cores]
+        chosen = {*draws[shared.index(min(shared))]}
         return [node for node in self.nodes if node in chosen]
-
-    def _sharing(self, nodes: Sequence[str]) -> int:
-        """Number of times that a core is that of a further node."""
-        cores = [core for node in nodes for core in self.cores.get(node, ())]
-        return len(cores) - len(set(cores))
 
 
 def told_allocation() -> Allocation | None:

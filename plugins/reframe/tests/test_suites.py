@@ -15,7 +15,7 @@ from assay.sites import site_file
 from assay.sites.loading import load_site
 from checks.common.registry import checks_with
 from plugins.reframe.classes.derived import class_of, variant_of
-from plugins.reframe.suite_cases import with_suites
+from plugins.reframe.suites import with_suites
 from plugins.reframe.tests.test_suites_on_cluster import HEAD, OF_TUTORIAL, SUITE
 from records.errors import AssayError
 from records.run.plan import Plan

@@ -57,12 +57,15 @@ def _several_lead(
     alike = all(map(_alike, pairs))
     if held := next(filter(None, (_held(pair, leaders) for pair in pairs)), None):
         name, cost = held.environment, "equivalent" if alike else "not ranked by cost"
+        failed = run.launches.where(run.launches.of_status("failed"))
+        mine = [item for item in failed if run.case(item).environment == name]
+        commonest = grouped((item.status, item.reason) for item in mine)[0].reason
         return Answer(
             State.OPEN,
             f"{names} are {cost}: {name} failed in {held.failed} of {held.launched} launches.",
             f"which is best: failures decide, and more blocks fail the same way; {name} is not"
             " preferred before its launches end well",
-            commands.remedy(run, _commonest_failure(run, name)),
+            commands.remedy(run, commonest),
         )
     if alike:
         sentence = f"{names} are equivalent within 3 %; any of them will do."
@@ -94,12 +97,6 @@ def _held(pair: Pair, leaders: Sequence[Standing]) -> Standing | None:
         if preferred and item.failures.unreliable_beside(beside.failures):
             return item
     return None
-
-
-def _commonest_failure(run: Run, environment: str) -> str:
-    failed = run.launches.where(run.launches.of_status("failed"))
-    mine = [item for item in failed if run.case(item).environment == environment]
-    return grouped((item.status, item.reason) for item in mine)[0].reason
 
 
 def _one_leads(score: OverallScore) -> Answer:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -78,8 +78,15 @@ def score_picture(score: OverallScore, looks: Mapping[str, Look], footer: Footer
 
 def factors_picture(found: Comparisons, names: Sequence[str], footer: Footer) -> Picture | None:
     """Cost of each environment overall and in each check, as a multiple of the best there."""
-    rows = [("overall cost", _overall_costs(found.score))] if found.score else []
-    rows += [(scope, _scope_costs(cells)) for scope, cells in _by_scope(found.overall).items()]
+    rows: list[tuple[str, _Costs]] = []
+    if score := found.score:
+        separated = [(pair.first, pair.second) for pair in score.pairs if pair.separated]
+        overall = {item.environment: item.cost for item in score.standings}
+        rows.append(("overall cost", _over_best(overall, separated)))
+    scopes: dict[str, list[Comparison]] = {}
+    for cell in found.overall:
+        scopes.setdefault(cell.scope, []).append(cell)
+    rows += [(scope, _scope_costs(cells)) for scope, cells in scopes.items()]
     rows = [(name, costs) for name, costs in rows if len(costs) > 1]
     if not rows:
         return None
@@ -107,20 +114,8 @@ def factors_picture(found: Comparisons, names: Sequence[str], footer: Footer) ->
     )
 
 
-def _by_scope(cells: Iterable[Comparison]) -> dict[str, list[Comparison]]:
-    scopes: dict[str, list[Comparison]] = {}
-    for cell in cells:
-        scopes.setdefault(cell.scope, []).append(cell)
-    return scopes
-
-
 #: Factor over the best, and whether the bounds tell it from the best.
 _Costs = dict[str, tuple[float, bool]]
-
-
-def _overall_costs(score: OverallScore) -> _Costs:
-    apart = [(pair.first, pair.second) for pair in score.pairs if pair.separated]
-    return _over_best({item.environment: item.cost for item in score.standings}, apart)
 
 
 def _scope_costs(cells: Sequence[Comparison]) -> _Costs:

@@ -83,9 +83,14 @@ def _remark(item: Standing, reference: str) -> Cell:
 def score_note(score: OverallScore, register: Register) -> str:
     """Formula, weights and what places rest on, in words."""
     total = sum(share.weight for share in score.shares)
+    judged_by = {
+        name: f"{register.metric_title(check.deciding)}; "
+        for name, check in register.checks.items()
+        if check.deciding
+    }
     shares = ", ".join(
         f"{register.check_title(share.check)} {units.weight_text(share.weight / total)}"
-        f" ({_judged_by(share.check, register)}{share.points} of"
+        f" ({judged_by.get(share.check, '')}{share.points} of"
         f" {units.count_text(share.points_planned, 'point')})"
         for share in score.shares
     )
@@ -99,12 +104,6 @@ def score_note(score: OverallScore, register: Register) -> str:
         " launches rank last; who is proven to fail more often than another, and in more than 1 %,"
         " ranks behind."
     )
-
-
-def _judged_by(check: str, register: Register) -> str:
-    """The deciding metric of a check that has one, as it precedes the points."""
-    known = register.checks.get(check)
-    return f"{register.metric_title(known.deciding)}; " if known and known.deciding else ""
 
 
 def pairs_table(pairs: Sequence[Pair]) -> Table | None:

@@ -59,7 +59,9 @@ _OUTCOMES: dict[Verdict, Literal["failure", "skipped"]] = {
 def night_result(checked: Checked, status: ExitStatus | None = None) -> Result[NightForm]:
     """A night as a result. `status`: what the command ends with; None: with the judgement's."""
     night, nights = checked.night, count_text(len(checked.history.nights), "night")
-    of = partial(partial, checked=checked)
+    of, changed = partial(partial, checked=checked), "Changed since the night before"
+    table = table_of(checked.context, anchor="table-context", title=changed)
+    same = Sentence("Nothing that is recorded: same software, machine, network and nodes.")
     return Result(
         kicker=f"Assay nightly · campaign {night.campaign} · {nights}",
         title=f"{night.campaign} on {night.site}, night of {night.date}",
@@ -79,7 +81,7 @@ def night_result(checked: Checked, status: ExitStatus | None = None) -> Result[N
         sections=[
             Section("summary", "Tonight", of(_summary), shown_on=EVERYWHERE),
             Section("map", "All series, night by night", lambda: [series_by_nights(checked)]),
-            Section("context", "Changed since the night before", of(_context), shown_on=EVERYWHERE),
+            Section("context", changed, lambda: [table or same], shown_on=EVERYWHERE),
             Section("tonight", "Every series tonight", of(_tonight)),
             Section("changes", "All changes", of(_changes)),
             Section("trends", "Trends", lambda: [trends(checked, _gravest_first(checked))]),
@@ -138,13 +140,6 @@ def _summary(checked: Checked) -> Iterator[Block]:
             yield Sentence(f"{count_text(n, 'series')} {what}: {reason}")
     for text in checked.night.failures:
         yield Sentence(text, tone="bad", badge=Badge("failed", "bad"))
-
-
-def _context(checked: Checked) -> list[Block]:
-    title = "Changed since the night before"
-    table = table_of(checked.context, anchor="table-context", title=title)
-    same = Sentence("Nothing that is recorded: same software, machine, network and nodes.")
-    return [table or same]
 
 
 def _gravest_first(checked: Checked) -> list[int]:
