@@ -104,4 +104,3 @@ def test_every_command_that_tells_something_has_a_machine_form() -> None:
     found = options(make_parser({*COMMANDS, *plugin_commands()}))
     lacking = {words for words, named in found.items() if "--json" not in named}
     assert not {words for words in lacking if not {words, words.split()[0]} & WITHOUT}
-    assert "cluster status" in {*found} - lacking

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.curves import latency_and_bandwidth
+from reports.notation.units import count_text
 from reports.show.section import Section, side_by_side_table
 from reports.show.tables import MOST_ROWS, Table
 
@@ -22,7 +23,7 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
         construct = str(row.series.at_value("construct") or "all")
         groups.setdefault((construct, row.series.metric), []).append(row)
     note = (
-        f"n = {analysis.run.blocks} launches unless a cell says otherwise. A cell's title gives its"
+        f"n = {count_text(analysis.run.blocks, 'launch')} unless a cell says otherwise. A cell's title gives its"
         " complete statistics in SI units; so does summary.csv, with the least, mean and greatest"
         " of each launch."
     )
