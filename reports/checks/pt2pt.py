@@ -23,9 +23,9 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
         construct = str(row.series.at_value("construct") or "all")
         groups.setdefault((construct, row.series.metric), []).append(row)
     note = (
-        f"n = {count_text(analysis.run.blocks, 'launch')} unless a cell says otherwise. A cell's title gives its"
-        " complete statistics in SI units; so does summary.csv, with the least, mean and greatest"
-        " of each launch."
+        f"n = {count_text(analysis.run.blocks, 'launch')} unless a cell says otherwise. A cell's"
+        " title gives its complete statistics in SI units; so does summary.csv, with the least,"
+        " mean and greatest of each launch."
     )
     most = min(MOST_ROWS, MOST_LINES // max(1, len(groups)))
     tables = (

@@ -202,8 +202,8 @@ def side_by_side_table(
         [side_by_side(analysis, rows, cell)],
         anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
         title=title,
-        note=f"Over n = {count_text(blocks, 'launch')} unless a cell says otherwise; intervals, medians and"
-        " extremes stand in the tables below.",
+        note=f"Over n = {count_text(blocks, 'launch')} unless a cell says otherwise; intervals,"
+        " medians and extremes stand in the tables below.",
         most=most,
     )
 
@@ -228,8 +228,8 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
     if table is None:
         return None
     better = analysis.register.metrics[metric].better
-    note = f"n = {count_text(analysis.run.blocks, 'launch')} unless a cell says otherwise; {better} is better; a"
-    note += " value leads to its raw output."
+    note = f"n = {count_text(analysis.run.blocks, 'launch')} unless a cell says otherwise;"
+    note += f" {better} is better; a value leads to its raw output."
     if any(cell.check == check for cell in analysis.comparisons.overall):
         note += f" {ESTIMAND}"
     note += f" {count_text(left, 'further point')} below." if left else ""

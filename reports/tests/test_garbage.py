@@ -40,7 +40,7 @@ def test_one_launch_has_no_interval_and_no_verdict(tmp_path: Path) -> None:
     told = {(cell["verdict"], cell["text"]) for cell in verdicts["choice"]["overall"]}
     assert told == {("no verdict", "no verdict: 1 common blocks, at least 3 are needed")}
     assert "Environments are compared from 3 common blocks on" in text
-    assert "n = 1 launch;" in text
+    assert "n = 1 launch unless" in text
     assert "advantage" not in verdicts["choice"]["overall"][0]
 
 

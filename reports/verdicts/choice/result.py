@@ -191,11 +191,13 @@ def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:
         yield replace(picture, panels=picture.panels[:MOST_SHOWN])
         if panels := picture.panels[MOST_SHOWN:]:
             left = [replace(picture, anchor=f"{picture.anchor}-more", panels=panels)]
-    yield headline_table(analysis, part.check) or _without_figures(analysis.run, part.check)
-    for table in part.tables[:1]:
+    headline = headline_table(analysis, part.check)
+    yield headline or _without_figures(analysis.run, part.check)
+    further = [table for table in part.tables if not headline or table.rows != headline.rows]
+    for table in further[:1]:
         in_text = partial(tuple[Block, ...], [table])
         yield Section(table.anchor, table.title, in_text, shown_on=frozenset({"text"}))
-    rest: list[Block] = [*left, *part.pictures[1:], *part.tables]
+    rest: list[Block] = [*left, *part.pictures[1:], *further]
     title = f"All of {part.title}"
     yield _rest(f"all-{part.anchor}", title, rest, note=part.constant)
 
