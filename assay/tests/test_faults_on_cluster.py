@@ -124,7 +124,7 @@ def drained(slurm):
 
 #: What begins it, the reason that Slurm gives, what ends it, and what a run says.
 WAITS = {
-    "busy": (busy, "Resources", FREE, ["its nodes are in use"]),
+    "busy": (busy, "Resources", FREE, []),
     "service": (serviced, "ReqNodeNotAvail", SERVICE_ENDS, []),
     "drained": (drained, "UnavailableNodes:n4|DRAINED", RESUME, []),
 }

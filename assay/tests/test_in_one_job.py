@@ -29,8 +29,6 @@ from assay.tests.test_run_on_cluster import (
     wait_for,
     wait_for_records,
 )
-from virtual_cluster.daemons import ask
-from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import run_in as slurm
 
 #: Lasts until there is a file `go`; its two ranks make files `go.HOST`.
@@ -93,7 +91,7 @@ def test_launches_are_steps_of_one_job_on_nodes_drawn_by_the_seed(cluster, folde
     assert {len(r.nodes) for r in records} == {2, 4}
     assert jobs(cluster) == [job]
     look = ["srun", f"--jobid={job}", "-N4", "sh", "-c", "ls /tmp | grep ^assay || true"]
-    assert slurm(cluster, *look) == ""
+    wait_for(lambda: slurm(cluster, *look) == "")  # the last step's folder on another node
 
 
 def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder, monkeypatch):
@@ -163,28 +161,6 @@ def test_launches_of_one_node_run_side_by_side_those_of_several_alone(
     for before, after in itertools.pairwise(begun):
         keys = (before.case_id, before.block, after.case_id, after.block)
         assert before.block <= after.block or keys in beside
-
-
-def test_a_job_that_gets_no_more_steps_serves_no_more(cluster, folder, in_job, monkeypatch):
-    conf = folders(CLUSTER).root / "etc" / "slurm.conf"
-    settings = conf.read_text()
-    name = campaign(folder, "steps-end", "mpich", 1, STARTUP)
-    try:
-        conf.write_text(f"{settings}MaxStepCount=12\n")
-        ask(cluster._state, "scontrol", "reconfigure")
-        in_job("--nodes=4")
-        status, output = run(name, "--site", SITE)
-    finally:
-        conf.write_text(settings)
-        ask(cluster._state, "scontrol", "reconfigure")
-    assert status == 3, output
-    monkeypatch.delenv("SLURM_JOB_ID")
-    path = the_run(folder, "steps-end")
-    status, output = run("--resume", str(path))
-    assert status == 0, output
-    records = [r for r in records_of(path) if r.status != "lost"]
-    assert sorted((r.case_id, r.block) for r in records) == planned_keys(path)
-    assert {r.status for r in records} == {"ok"}
 
 
 def test_steps_of_a_harness_that_is_killed_end(cluster, folder, in_job):
