@@ -5,8 +5,8 @@ python -m bench report [VALUES …] [--shape SHAPE]. Each size runs in processes
 shapes: few launches of many values (message sizes), many of eight (one message size), and four
 times as many of two (HPL); once without the PDF and, where a browser is there, once with it, as
 `assay report` makes it. The browser's memory is not counted. Then the page of campaign measurements
-is weighed: 12 MB and 1,000 lines of text at most. Asked for 10000000, whose goal is 60 s and 4 GiB, it
-takes minutes.
+is weighed: 12 MB and 1,000 lines of text at most. Asked for 10000000, whose goal is 60 s and 4 GiB,
+it takes minutes.
 """
 
 from __future__ import annotations

@@ -198,6 +198,7 @@ def slow_pairs_table(analysis: Analysis) -> Table | None:
         note="Held against the best pair, of a large machine against the median; which node, link"
         " or cut explains them says `assay accept`. Of scans in files every value is in the Parquet"
         " files of the run's folder points.",
+        most=len(METRICS) * MOST_LISTED,
     )
 
 

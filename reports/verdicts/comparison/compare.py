@@ -85,6 +85,10 @@ def _side_cell(side: SidePart) -> Cell:
     return Cell(f"{with_spread(side.mean, side.stddev, unit)} {unit.label} (n = {side.n})")
 
 
+def _interval_text(interval: Interval) -> str:
+    return ratios_between(interval.low, interval.high)
+
+
 class MetricChange(Part, kw_only=True):
     """Value in runs A and B."""
 
@@ -114,7 +118,7 @@ class MetricChange(Part, kw_only=True):
         key(
             "Of two nights where their spread is known, else Welch.",
             "95 % interval",
-            lambda interval: ratios_between(interval.low, interval.high),
+            _interval_text,
             numeric=True,
         ),
     ]
