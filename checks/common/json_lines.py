@@ -137,7 +137,7 @@ def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDef
     match entry:
         case {"assay": "metric"}:
             output.metrics.append(_metric(entry, metrics))
-        case {"assay": "stamp", "name": str(name), "at": at} if _is_time(at):
+        case {"assay": "stamp", "name": str(name), "at": int() | float() as at} if 0 <= at < 1e11:
             _once(name not in output.stamps, f"the stamp {name:.40}")
             output.stamps[name] = float(at)
         case {"assay": "stamps"}:
@@ -168,11 +168,6 @@ def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDef
 def _once(first: bool, what: str) -> None:
     if not first:
         raise OutputError(f"{what} was printed twice")
-
-
-def _is_time(value: Any) -> bool:
-    """True of seconds since 1970."""
-    return type(value) in (int, float) and 0 <= value < 1e11
 
 
 def _metric(entry: dict[str, Any], metrics: Mapping[str, MetricDefinition]) -> Metric:
