@@ -72,12 +72,13 @@ def _several_lead(
         return Answer(State.DECIDED, sentence)
     first, *others = leaders
     factor = max(score.pair(item.environment, first.environment).effect.ratio for item in others)
+    times = units.fixed(factor, 2)
+    apart = f"up to {times} times {first.environment}'s" if times != "1.00" else "alike within 1 %"
     questions = max([cell.family for cell in found.overall], default=1)
     unknown, needed = _what_would_tell(run.plan, questions, score.n, pairs)
     return Answer(
         State.OPEN,
-        f"{names} cannot yet be told apart: costs are up to {units.fixed(factor, 2)} times"
-        f" {first.environment}'s.",
+        f"{names} cannot yet be told apart: costs are {apart}.",
         unknown,
         commands.more_blocks(run, max(1, needed - run.blocks)) if needed else commands.NOTHING,
     )
