@@ -35,15 +35,17 @@ _REASON_LENGTH = 200
 #: Compiler wrappers in the order of preference, after Intel's own.
 _WRAPPERS = ("mpiicx", "mpiicc", "mpicc")
 _LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra")
+#: What Debian adds to the names of an MPI's commands, since several MPIs share a PATH.
+_SUFFIXES = ("", ".mpich", ".openmpi")
 _LOOK = (
-    f"for name in {' '.join((*_WRAPPERS, *_LAUNCHERS))}"
+    f"for name in {' '.join(name + end for name in _WRAPPERS + _LAUNCHERS for end in _SUFFIXES)}"
     + r"""; do
     found=$(command -v "$name") && echo "@have $name=$found"
 done
 [ -z "${CRAY_MPICH_VERSION:-}" ] || echo "@have cc=$(command -v cc)"
-for name in mpiexec mpirun; do
-    command -v "$name" >/dev/null && echo "@version=$($name --version 2>&1 </dev/null |
-        head -n 4 | tr '\n' ' ')"
+for name in mpiexec mpirun mpirun.mpich mpirun.openmpi; do
+    command -v "$name" >/dev/null && echo "@version${name#mpi[er]*[cn]}=$($name --version 2>&1 \
+        </dev/null | head -n 4 | tr '\n' ' ')"
 done
 """
 )
@@ -99,7 +101,8 @@ def find_mpis(system: str, say: Say) -> tuple[dict[str, FoundMpi], dict[str, str
     PATH or by the newest module of each MPI's name that brings one; and for each module that brings
     none the reason."""
     bare = _look(load(system, (), _LOOK))
-    mpis, failed = [_mpi_of(bare, ())], dict[str, str]()
+    mpis = [_mpi_of(bare, (), suffix) for suffix in reversed(_SUFFIXES)]
+    failed: dict[str, str] = {}
     if system != "nomod":
         known, mine = names(system), tuple(modules_of_caller())
         versions: dict[str, list[str]] = {}
@@ -160,17 +163,19 @@ def _brought(
 
 def _look(loaded: Loaded) -> dict[str, str]:
     """Wrappers and launchers that are there by name, and what the launcher says of its version."""
-    pairs = re.findall(r"^@(have [\w.]+|version)=(.*)$", loaded.printed, re.MULTILINE)
+    pairs = re.findall(r"^@(have [\w.]+|version[\w.]*)=(.*)$", loaded.printed, re.MULTILINE)
     return {name: value.strip() for name, value in pairs}
 
 
-def _mpi_of(look: Mapping[str, str], modules: Way) -> FoundMpi | None:
-    """The MPI whose wrapper is there."""
-    wrapper = next((name for name in (*_WRAPPERS, "cc") if look.get(f"have {name}")), None)
+def _mpi_of(look: Mapping[str, str], modules: Way, suffix: str = "") -> FoundMpi | None:
+    """The MPI whose wrapper, of names that end so, is there."""
+    wrappers = [f"{name}{suffix}" for name in _WRAPPERS] + ([] if suffix else ["cc"])
+    wrapper = next((name for name in wrappers if look.get(f"have {name}")), None)
     if wrapper is None:
         return None
-    family, version = _family(wrapper, look.get("version", ""), modules)
-    launchers = tuple(name for name in _LAUNCHERS if look.get(f"have {name}"))
+    family, version = _family(wrapper, look.get(f"version{suffix}", ""), modules)
+    names = (f"{name}{suffix}" for name in _LAUNCHERS)
+    launchers = tuple(name for name in names if look.get(f"have {name}"))
     return FoundMpi(family, version, modules, wrapper, launchers)
 
 

@@ -85,7 +85,8 @@ def test_a_run_of_one_block_leads_to_more_of_the_same_run_which_still_verifies(
     assert (path / "records.jsonl").read_bytes().startswith(before)
     typed(f"assay verify {path}")
     output = typed(f"assay run --resume {path} --until decided --blocks 3")
-    assert ("all that is asked is known" in output) == (read_plan(path / "plan.json").blocks == 6)
+    if read_plan(path / "plan.json").blocks == 6:
+        assert "all that is asked is known" in output
     typed(f"assay verify {path}")
     typed(f"assay status {path}")
 
