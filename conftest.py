@@ -12,6 +12,7 @@ import csv
 import fcntl
 import os
 import re
+import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -43,6 +44,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tier", choices=[*COMMANDS, "all"], help="run the tests of this tier")
     group.addoption("--share", help="K/N: run the K-th of N shares of them, about equally long")
     group.addoption("--shuffle", type=int, help="run the modules in an order drawn by this seed")
+
+
+def pytest_configure() -> None:
+    """SIGTERM ends the tests, or a worker, as SIGINT does: what fixtures set up is taken down."""
+    ended = iter([KeyboardInterrupt("SIGTERM")])
+
+    def end(_number: int, _frame: object) -> None:
+        for interrupt in ended:
+            raise interrupt
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def tiers(items: list[pytest.Item]) -> dict[pytest.Item, str]:

@@ -5,8 +5,10 @@ import csv
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from io import StringIO
 from pathlib import Path
 
@@ -84,6 +86,26 @@ def test_the_longest_modules_begin_first_or_an_order_is_drawn(tests):
     drawn = [tests("--tier=full", f"--shuffle={seed}")[1] for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert {*drawn[2]} >= {*kept}
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.full)])
+def test_fixtures_are_taken_down_when_sigterm_ends_the_tests(tests, workers):
+    held = tests.folder / "test_held.py"
+    held.write_text(
+        "import pathlib, pytest, time\n@pytest.fixture\ndef cluster():\n    yield\n"
+        "    time.sleep(1)\n    pathlib.Path('down').touch()\n"
+        "def test_held(cluster):\n    pathlib.Path('up').touch()\n    time.sleep(600)\n"
+    )
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *workers, held.name]
+    variables = os.environ | {"PYTHONPATH": str(ROOT)}
+    ended = subprocess.Popen(words, cwd=tests.folder, env=variables, start_new_session=True)
+    while not (tests.folder / "up").exists():
+        assert ended.poll() is None
+        time.sleep(0.05)
+    for _ in range(2):
+        os.killpg(ended.pid, signal.SIGTERM)
+    assert ended.wait() == pytest.ExitCode.INTERRUPTED
+    assert (tests.folder / "down").exists()
 
 
 def test_durations_are_folded_by_module_and_tier():

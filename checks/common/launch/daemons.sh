@@ -62,6 +62,8 @@ halt() {
     halt_s=$((${load%.*} / $(nproc)))
     halt_s=$((8 * (halt_s < 1 ? 1 : halt_s > 4 ? 4 : halt_s)))
     daemon_halt >"$daemons.halt.out" 2>&1
+    # The keeper ends when each host has removed its folder.
+    timeout "$((halt_s / 2))" tail -s 0.02 --pid="$keeper" -f /dev/null
     kill -TERM "$keeper" 2>/dev/null && wait "$keeper" 2>/dev/null
     stamp halt_end
 }

@@ -13,12 +13,10 @@ daemon_environment() {
 
 daemon_host() { printf '%s slots=%s\n' "$1" "$SLURM_NTASKS_PER_NODE"; }
 
-# The keeper ends after the last daemon.
 daemon_halt() {
     local folder pterm
     folder=$(dirname "$(command -v prte)")
     # Where a distribution has another name for it, pterm is PuTTY's terminal.
     for pterm in pterm.openmpi pterm.prrte prte-term pterm; do [ ! -x "$folder/$pterm" ] || break; done
     timeout -k 2 "$halt_s" "$folder/$pterm" --dvm-uri file:prte.uri </dev/null
-    timeout "$((halt_s / 2))" tail -s 0.02 --pid="$keeper" -f /dev/null
 }

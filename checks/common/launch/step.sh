@@ -10,6 +10,8 @@ export TMPDIR PVM_TMP
 mkdir -m 700 "$TMPDIR" || exit 1
 "$ASSAY_STEPKEEPER" - "$@"
 status=$?
+# The session's end ends its srun, which hands the signal to all processes of the step.
+trap '' TERM INT HUP
 kind=${ASSAY_NODE_TMP#/tmp/assay-}
 : >"${kind%%-*}.ended.$(hostname)"
 rm -rf "$TMPDIR"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of an allocation: they end with the session, and their ranks stay on their nodes."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -53,6 +54,28 @@ def test_daemons_of_prrte_are_ended_by_the_pterm_of_their_distribution(tmp_path,
     script = f"halt_s=60 keeper=999999999; . {LAUNCH}/prte.sh; daemon_halt"
     said = ran(["bash", "-c", script], {"PATH": f"{tmp_path}:/usr/bin:/bin"}).stdout
     assert said == f"{name} --dvm-uri file:prte.uri\n"
+
+
+def test_a_step_that_is_told_to_end_removes_its_folder(tmp_path):
+    """srun hands the signal to each process of the step, also to the one that removes."""
+    remove = tmp_path / "rm"
+    remove.write_text(
+        '#!/bin/sh\ntouch removing; until [ -e go ]; do sleep 0.02; done; /bin/rm "$@"\n'
+    )
+    remove.chmod(0o755)
+    told = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "ASSAY_STEPKEEPER": "env",
+        "ASSAY_NODE_TMP": f"{tmp_path}/assay-lam-1",
+    }
+    words = [str(LAUNCH / "step.sh"), "true"]
+    step = subprocess.Popen(words, env=told, cwd=tmp_path, start_new_session=True)
+    assert there(tmp_path / "removing")
+    assert [*tmp_path.glob("assay-lam-1-*")]
+    os.killpg(step.pid, signal.SIGTERM)
+    (tmp_path / "go").touch()
+    step.wait()
+    assert not [*tmp_path.glob("assay-lam-1-*")]
 
 
 def test_a_step_is_told_to_end_when_the_session_is_killed(tmp_path):
