@@ -15,15 +15,12 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from assay.sites.site import Site
-from assay.terminal import Say
 from checks.common.slurm.commands import Answer, Slurm, is_down, pairs
 from records.errors import InfrastructureError, UnreachableError
 from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled
 
 #: Seconds between two times that the jobs of a run are cancelled.
 _AGAIN_S = 5.0
-#: Seconds after which something is said of nodes that Slurm still clears.
-_QUIET_S = 10.0
 #: Signals that ask a run to end, and seconds after which a sleep ends by them.
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _STEP_S = 0.2
@@ -102,14 +99,13 @@ def end_jobs(
     site: Site,
     name: str,
     *,
-    say: Say,
     pause: Callable[[float], None] = time.sleep,
     clearing_s: float = CLEARING_S,
 ) -> None:
     """End every job that Slurm knows of the run with this work folder; wait until they are gone.
     Raises InfrastructureError when Slurm does not answer, or a job does not end."""
     require_slurm(site)
-    begun, cancelled, has_said = time.monotonic(), -_AGAIN_S, False
+    begun, cancelled = time.monotonic(), -_AGAIN_S
     ending_s = scaled(JOBS_END_S)
     while True:
         listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %T %k").splitlines()
@@ -125,9 +121,6 @@ def end_jobs(
         if run and now - cancelled >= _AGAIN_S:
             answer_of(site, "scancel", *run)
             cancelled = now
-        if not run and not has_said and now - begun > _QUIET_S:
-            say(f"waiting until Slurm has cleared the nodes of job {jobs[0][0]} (COMPLETING)")
-            has_said = True
         pause(0.5)
 
 

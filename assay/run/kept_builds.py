@@ -15,6 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Collection
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,8 @@ import msgspec
 
 from assay.build.sources import sources_digest
 from assay.run.provenance import environment_as_run, variables_of
-from assay.run.work_folder import WorkFolder
+from assay.run.session import WorkFolder
 from assay.sites.site import Site
-from assay.terminal import Say
 from checks.common.session.outcome import CompleteBuild
 from checks.common.sources import build_files, program_folders
 from records.errors import AssayError
@@ -49,17 +49,15 @@ class KeptBuilds:
     """The programs of a run: what its sessions built, and copies of those kept of other runs."""
 
     def __init__(
-        self, site: Site, run: RunDirectory, work: WorkFolder, names: Collection[str], say: Say
+        self, site: Site, run: RunDirectory, work: WorkFolder, names: Collection[str]
     ) -> None:
-        self._work, self._say, self._folder = work, say, kept_folder()
-        #: By path: the digest of each when it was made; what a file was when it was read, and its
-        #: digest.
+        self._work, self._folder = work, kept_folder()
+        #: The digest of each program when it was made, by path.
         self._made: dict[str, str] = {}
-        self._seen: dict[str, tuple[tuple[int, ...], str]] = {}
         common = _digest(
             site.identity(),
             sources_digest(),
-            *(sources_digest(one, files=build_files) for one in program_folders(shipped=False)),
+            *(sources_digest(each, files=build_files) for each in program_folders(shipped=False)),
             *(str(site.name), str(site.description.partition), site.description.build_on),
             variables_of(site.variables()),
         )
@@ -72,25 +70,21 @@ class KeptBuilds:
             made_of = [common, described, msgspec.to_builtins(now), version, then and then.library]
             made_of += [] if version else [run.run_id]
             for program in PROGRAMS:
-                source = _file_digest(site.hpl_source()) if program == "Hpl" else ""
+                source = _digest_now(site.hpl_source()) if program == "Hpl" else ""
                 self._keys[name, program] = _digest(*made_of, program, source)
 
     def lay_out(self) -> None:
-        """Copy what is kept to the work folder, unless it is there; say what cannot be used."""
+        """Copy what is kept to the work folder, unless it is there. A session builds what is not,
+        and what cannot be copied."""
         for (environment, program), key in self._keys.items():
             folder, kept = self._work.programs / f"{program}-{environment}", self._folder / key
             if folder.exists() or not kept.exists():
                 continue
-            try:
-                # Whole or not at all: a session builds what is not there.
+            with suppress(OSError):
                 shutil.copytree(kept, folder.with_name(key), dirs_exist_ok=True)
-                folder.with_name(key).rename(folder)
+                folder.with_name(key).rename(folder)  # whole or not at all
                 self._made |= _digests_of(folder)
                 os.utime(kept)
-            except OSError as error:
-                self._say(
-                    f"kept build of {program} for {environment} refused: {error}; it is made anew"
-                )
 
     def take_in(self, built: CompleteBuild) -> None:
         """Take the digests of what a session has built, and keep it if it can be kept."""
@@ -122,23 +116,11 @@ class KeptBuilds:
         digests: dict[str, str | None] = {}
         for path in paths:
             # Jobs find the name of a command by themselves.
-            digest = self._digest_now(path) if Path(path).is_absolute() else ""
+            digest = _digest_now(path) if Path(path).is_absolute() else ""
             if digest != self._made.get(path, digest):
                 return digests, f"program {path} is not what was built"
             digests[Path(path).name] = digest or None
         return digests, None
-
-    def _digest_now(self, path: str) -> str:
-        """The digest of a program, "" where it cannot be read; it is read again once its number,
-        size or times change."""
-        try:
-            status = Path(path).stat()
-        except OSError:
-            return ""
-        now = status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-        if self._seen.get(path, (None, ""))[0] != now:
-            self._seen[path] = now, _file_digest(path)
-        return self._seen[path][1]
 
 
 def _remove(path: Path) -> None:
@@ -155,10 +137,21 @@ def _digest(*parts: Any) -> str:
 def _digests_of(folder: Path) -> dict[str, str]:
     """Digests of a build's programs, by path; what is in folders, or begins with a dot, is none."""
     files = (file for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
-    return {str(file): _file_digest(str(file)) for file in files}
+    return {str(file): _digest_now(str(file)) for file in files}
 
 
-def _file_digest(path: str) -> str:
+def _digest_now(path: str) -> str:
+    """The digest of a program, "" where it cannot be read; it is read again once its number, size
+    or times change."""
+    with suppress(OSError):
+        status = Path(path).stat()
+        stamp = status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        return _file_digest(path, stamp)
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def _file_digest(path: str, _stamp: tuple[int, ...]) -> str:
     """Of a regular file of no more than MOST_BYTES; "" for anything else."""
     with suppress(AssayError, OSError), opened(Path(os.path.realpath(path))) as file:
         if os.fstat(file.fileno()).st_size <= MOST_BYTES:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches still to come: by the plan, its attempts, failed builds and judgements."""
+"""Launches still to come: by the plan, its records, failed builds and judgements."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby, islice
 from typing import Any
 
 from assay.plan import block_order, launch_limit_s
-from checks.common.session.outcome import BuildFailure, Outcome
+from checks.common.session.outcome import BuildFailure
 from records.run.interims import Interim, asked_blocks
 from records.run.plan import MOST_BLOCKS, Plan, PlannedCase
 from records.run.record import CASE_ID, Record, latest_attempts
@@ -58,29 +58,6 @@ _OF_CASE = (
 )
 
 
-class Attempts:
-    """Count of the times that a driver made each launch, of 1 + `retries` times. The first time, a
-    launch does not count that was lost with its allocation, or by a clock that was set: neither is
-    its own. A second time the launch may be what ends allocations."""
-
-    def __init__(self, retries: int) -> None:
-        self._most = 1 + retries
-        self._made: Counter[tuple[str, int]] = Counter()
-        self._cut_off: set[tuple[str, int]] = set()
-
-    def made(self, launch: Launch, outcome: Outcome) -> None:
-        """A launch was made, with this outcome."""
-        not_its_own = outcome.status == "lost" and outcome.fault in ("allocation", "clock")
-        if not_its_own and launch.key not in self._cut_off:
-            self._cut_off.add(launch.key)
-        else:
-            self._made[launch.key] += 1
-
-    def left(self, launch: Launch) -> bool:
-        """True if the launch may be made once more."""
-        return self._made[launch.key] < self._most
-
-
 def launches_to_come(
     plan: Plan,
     records: Iterable[Record | Entry],
@@ -121,26 +98,24 @@ class FailedBuilds:
     """Output of failed builds, kept in the run directory, and launches that are not run for
     them."""
 
-    def __init__(self, run: RunDirectory, environments: Collection[str]) -> None:
-        self._run, self._environments = run, environments
-        self._failures: dict[str, list[BuildFailure]] = {}
+    def __init__(self, run: RunDirectory, environments: Iterable[str]) -> None:
+        self._run = run
+        self._failures: dict[str, list[BuildFailure]] = {name: [] for name in environments}
         #: Launches that are kept back, with their environments.
         self.launches: dict[tuple[str, int], str] = {}
 
     def keep(self, failure: BuildFailure) -> str | None:
         """Keep what the build printed; gives a sentence of it, None if no launch needs it."""
-        name = failure.environment
-        if name not in self._environments:
+        if (failures := self._failures.get(failure.environment)) is None:
             return None
-        failures = self._failures.setdefault(name, [])
         failures.append(failure)
-        log = "\n".join(f"# {one.program}\n{one.output}" for one in failures)
-        file = self._run.keep_build_log(name, log)
-        return f"the build of {failure.program} for {name} failed; see {file}"
+        log = "\n".join(f"# {each.program}\n{each.output}" for each in failures)
+        file = self._run.keep_build_log(failure.environment, log)
+        return f"the build of {failure.program} for {failure.environment} failed; see {file}"
 
     def keep_back(self, launch: Launch) -> bool:
         """True if a build of the launch's environment failed; then it is not run again either."""
-        if launch.environment in self._failures:
+        if self._failures[launch.environment]:
             self.launches[launch.key] = launch.environment
         return launch.key in self.launches
 
@@ -148,7 +123,7 @@ class FailedBuilds:
         """A sentence for each environment whose launches were not run."""
         return [
             f"{number} launches of {name} were not run, for its build of"
-            f" {', '.join(one.program for one in self._failures[name])} failed; what it"
+            f" {', '.join(each.program for each in self._failures[name])} failed; what it"
             f" printed is in {self._run.build_log(name)}"
             for name, number in sorted(Counter(self.launches.values()).items())
         ]

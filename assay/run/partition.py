@@ -157,8 +157,8 @@ def own_allocation(
     """The job that this process runs in, where launches of these cases have room in it.
 
     None outside a job of the site's partition, in one of fewer nodes or of another kind, and in one
-    that does not have them whole: others' ranks could run on them meanwhile. The node that this
-    process runs on is left out where the others suffice.
+    that is not exclusive: others' ranks could run on them meanwhile. The node that this process
+    runs on is left out where the others suffice.
     """
     job = own_job(site)
     if job is None:
@@ -168,7 +168,8 @@ def own_allocation(
     if not {*nodes} <= {*partition_nodes(site)}:
         say(f"the nodes of {named} are not used: some may be none that the site's `access` selects")
         return None
-    if not _has_whole(job, len(nodes), site):
+    if job.get("OverSubscribe") != "NO":
+        say(f"the nodes of {named} are not used: it does not have them alone (--exclusive)")
         return None
     out = {*_named_nodes(site, *commands.option_values(site.description.access, "exclude", "x"))}
     here = socket.gethostname().partition(".")[0]
@@ -183,16 +184,3 @@ def own_allocation(
                 say(f"{named} has no node to spare: assay itself takes time of {min(mine)}")
             return allocation
     return None
-
-
-def _has_whole(job: dict[str, str], nodes: int, site: Site) -> bool:
-    """True of a job that has its `nodes` whole, so that no ranks of others run on them."""
-    if job.get("OverSubscribe") == "NO":
-        return True
-    shown = asked(site, "scontrol", "show", "node", "-o", job["NodeList"]).stdout
-    # Slurm's CPUs: two a core where nodes have hardware threads.
-    each = [commands.fields(line) for line in shown.splitlines()]
-    cpus = [node.get("CPUEfctv") or node.get("CPUTot", "") for node in each]
-    known = len(cpus) == nodes and all(map(str.isdecimal, cpus))
-    needed = sum(map(int, cpus)) if known else nodes * site.description.cores_per_node
-    return int(job.get("NumCPUs", 0)) >= max(1, needed)

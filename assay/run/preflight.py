@@ -7,19 +7,14 @@ anything is recorded, and is a matter of the set-up, not of a library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 
-from assay.probe.job import WorkFolderError
 from assay.probe.probe import Probes
 from assay.probe.trials import ProbeResult, Trial, TrialResult, fault_of, trial_of
-from assay.run.infrastructure import trouble
-from assay.run.progress import Waiting
-from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
-from checks.common.slurm.allocation import Allocation
 from records.errors import InfrastructureError
 from records.run.plan import Plan
 from records.run.record_lines import Entry
@@ -36,99 +31,69 @@ _TRIES = 2
 _LOST = {"BOOT_FAIL", "CANCELLED", "NODE_FAIL", "PREEMPTED", "DEADLINE"}
 
 
-class Preflight:
-    """The proof of a run's environments; `pause` sleeps, but not longer than the run may. In an
-    `allocation` it is a step, as launches are."""
+@dataclass
+class Proof:
+    """Faults of environments by name; an environment without one is right. What jobs found of nodes
+    and environments, for the provenance."""
 
-    def __init__(
-        self,
-        site: Site,
-        work: WorkFolder,
-        waiting: Waiting,
-        pause: Callable[[float], None],
-        allocation: Allocation | None = None,
-    ) -> None:
-        self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
-        self._allocation = allocation
-        #: What jobs found of nodes and environments, for the provenance.
-        self.nodes: dict[str, NodeFacts] = {}
-        self.trials: dict[str, TrialResult] = {}
+    faults: dict[str, str] = field(default_factory=dict)
+    nodes: dict[str, NodeFacts] = field(default_factory=dict)
+    trials: dict[str, TrialResult] = field(default_factory=dict)
 
-    def broken(self, names: Sequence[str], nodes: int) -> dict[str, str]:
-        """Faults of environments by name; an environment without one is right. Tried are two nodes;
-        of so many as launches have the facts are kept.
-
-        Raises AssayError where nodes do not see the work folder, InfrastructureError where the
-        job did not come to its end, and where Slurm or the work folder are at fault.
-        """
-        widest = max(1, min(nodes, self._site.description.nodes or nodes))
-        tried = min(2, widest)
-        environments = self._site.description.environments
-        left = [
-            trial_of(self._site, name, ranks=tried, ranks_per_node=1)
-            for name in names
-            if "mpi" in environments[name].features
-        ]
-        faults: dict[str, str] = {}
-        watch = partial(self._waiting.heed, what="the proof of the environments")
-        try:
-            with Probes(
-                *(self._site, str(self._work.session), watch),
-                pause=self._pause,
-                allocation=self._allocation,
-                run=self._work.name,
-            ) as probes:
-                if self._site.description.build_on == "login":
-                    probes.build_on_login(left)
-                for _ in range(_TRIES):
-                    if left:
-                        faults = self._faults(probes, left, tried)
-                        left = [trial for trial in left if trial.name in faults]
-                if widest > tried and not faults:
-                    self._result(probes, "facts", widest, [])
-        except WorkFolderError as error:
-            self._refuse_trouble(tried, error)
-            raise
-        if faults:
-            self._refuse_trouble(tried)
-        return faults
-
-    def _refuse_trouble(self, nodes: int, cause: Exception | None = None) -> None:
-        """Raise InfrastructureError where Slurm, work folder or nodes are at fault."""
-        if fault := trouble(self._site, self._work.session, nodes):
-            raise InfrastructureError(fault) from cause
-
-    def _faults(self, probes: Probes, trials: Sequence[Trial], nodes: int) -> dict[str, str]:
-        """Faults that one job finds in these environments."""
-        result = self._result(probes, "preflight", nodes, trials)
-        if result.state in _LOST:
-            raise InfrastructureError(
-                f"the job that proves the environments ended {result.state} on"
-                f" {', '.join(result.allocated) or 'no node'}"
-            )
-        faults = {}
-        for name in (trial.name for trial in trials):
-            trial = result.trials[name]
-            if not trial.ready and not trial.prepared:
-                raise InfrastructureError(
-                    f"the job that proves the environments reported nothing of {name}: it ended, or"
-                    " the work folder was full, before or in its `modules` and `prepare` lines"
-                )
-            if (fault := fault_of(self._site, name, result, ranks_per_node=1)) is not None:
-                faults[name] = fault
-        return faults
-
-    def _result(
-        self, probes: Probes, name: str, nodes: int, trials: Sequence[Trial]
-    ) -> ProbeResult:
-        """Facts that a job found."""
-        limit_s = int(_JOB_S + scaled(_ENVIRONMENT_S) * len(trials))
-        options = [f"--comment=assay-{self._work.name}", "--no-requeue"]
-        job = probes.submit(name, nodes, 1, trials, limit_s=limit_s, options=options)
-        result = probes.result(job)
+    def take_in(self, result: ProbeResult) -> ProbeResult:
+        """Take in what a job found."""
         self.nodes |= result.nodes
         self.trials |= result.trials
         return result
+
+
+def prove(probes: Probes, site: Site, names: Sequence[str], nodes: int, *, run: str) -> Proof:
+    """The proof of environments. Tried are two nodes; of as many as launches have the facts are
+    kept. `run` names the run's work folder.
+
+    Raises AssayError where nodes do not see the work folder, InfrastructureError where a job did
+    not come to its end.
+    """
+    widest = max(1, min(nodes, site.description.nodes or nodes))
+    tried, proof = min(2, widest), Proof()
+    left = [
+        trial_of(site, name, ranks=tried, ranks_per_node=1)
+        for name in names
+        if "mpi" in site.description.environments[name].features
+    ]
+    options = [f"--comment=assay-{run}", "--no-requeue"]
+    if site.description.build_on == "login":
+        probes.build_on_login(left)
+    for _ in range(_TRIES):
+        if left:
+            limit_s = int(_JOB_S + scaled(_ENVIRONMENT_S) * len(left))
+            job = probes.submit("preflight", tried, 1, left, limit_s=limit_s, options=options)
+            proof.faults = _faults(site, left, proof.take_in(probes.result(job)))
+            left = [trial for trial in left if trial.name in proof.faults]
+    if widest > tried and not proof.faults:
+        job = probes.submit("facts", widest, 1, [], limit_s=_JOB_S, options=options)
+        proof.take_in(probes.result(job))
+    return proof
+
+
+def _faults(site: Site, trials: Sequence[Trial], result: ProbeResult) -> dict[str, str]:
+    """Faults that one job found in these environments."""
+    if result.state in _LOST:
+        raise InfrastructureError(
+            f"the job that proves the environments ended {result.state} on"
+            f" {', '.join(result.allocated) or 'no node'}"
+        )
+    faults = {}
+    for name in (trial.name for trial in trials):
+        trial = result.trials[name]
+        if not trial.ready and not trial.prepared:
+            raise InfrastructureError(
+                f"the job that proves the environments reported nothing of {name}: it ended, or"
+                " the work folder was full, before or in its `modules` and `prepare` lines"
+            )
+        if (fault := fault_of(site, name, result, ranks_per_node=1)) is not None:
+            faults[name] = fault
+    return faults
 
 
 def lately_right(records: Iterable[Entry]) -> set[str]:

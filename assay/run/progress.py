@@ -157,15 +157,9 @@ class Waiting:
 
     def __init__(self, run: RunDirectory, progress: Progress, limit_s: float | None) -> None:
         self._run, self._progress, self._limit_s = run, progress, limit_s
-        self.say = progress.say
         self._begun, self._ended_s = time.monotonic(), 0.0
         self._since: float | None = None
         self._said = self._kept = ""
-
-    @property
-    def waits(self) -> bool:
-        """True while a job waits."""
-        return self._since is not None
 
     @property
     def seconds(self) -> float:

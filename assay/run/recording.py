@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from assay.run.launches import Launch
-from assay.run.work_folder import WorkFolder
+from assay.run.session import WorkFolder
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.registry import checks_with
@@ -29,7 +29,7 @@ from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.input_files import RefusedFileError, opened
 from records.run.archive import ArchiveWriter, Packed, archive_name, archives, is_closed
-from records.run.record import CHECKSUM, Belonging, Neighbour, Record, as_read
+from records.run.record import CHECKSUM, Belonging, Record, as_read
 from records.run.record_lines import Ledger
 from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
 from records.site.pair_scans import ARTIFACT, FOLDER, SUFFIX
@@ -56,31 +56,18 @@ class RecordMaker:
         self._run_id, self._site, plan = run.run_id, site.name, run.plan()
         self._metrics, self._checks = plan.register.metrics, checks_with(plan.brought)
         self._belonging = Belonging(plan, run.run_id)
-        topology = site.description.topology
-        leaves = topology.topology().leaves if topology else {}
-        self._switch_of = {node: switch for switch, nodes in leaves.items() for node in nodes}
 
     def record(
         self,
         launch: Launch,
         outcome: Outcome,
         artifacts: Mapping[str, str] = {},
-        session: Mapping[int, Launch] = {},
         programs: Mapping[str, str | None] = {},
     ) -> Record:
-        """The record of a launch of this `session`, which executed `programs`; of a case that is
-        not launched with block 0."""
+        """The record of a launch, which executed `programs`; of a case that is not launched with
+        block 0."""
         assert outcome.status is not None
         reported = getattr(self._checks.get(launch.check), "metrics_by_name", {})
-        neighbours = [
-            Neighbour(
-                *session[one.launch_index].key,
-                one.nodes,
-                sorted({at for node in one.nodes if (at := self._switch_of.get(node))}) or UNSET,
-            )
-            for one in outcome.beside
-            if one.launch_index in session
-        ]
         known, same = attrgetter(*_OF_LAUNCH)(launch), attrgetter(*_OF_OUTCOME)(outcome)
         return Record(
             run_id=self._run_id,
@@ -95,7 +82,6 @@ class RecordMaker:
             ],
             artifacts=dict(artifacts),
             profile=UNSET if outcome.profile is None else outcome.profile,
-            neighbours=neighbours or UNSET,
             programs=dict(programs) or UNSET,
             submitted_at=outcome.submitted_at or UNSET,
         )

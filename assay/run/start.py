@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from assay import ROOT
 from assay.build.sources import refuse_stale_builds
-from assay.build.spack import in_use
+from assay.build.spack import locked
 from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
 from assay.plan.cases import planned_variants, refuse_foreign_parameters
 from assay.run.driver import Driver
@@ -247,7 +247,8 @@ def _drive(
             progress.say(f"not taken from this shell: {names}; jobs get what site.yaml says")
         site.show_to_jobs(_folders_read(site, run.plan()))
         # No build may change what the run's launches use.
-        with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
+        kept = locked(spack_home(), shared=True) if uses_spack else nullcontext()
+        with kept, Interruption() as interruption:
             not_run = Driver(run, ledger, site, progress, interruption, own_job=own_job).run()
         status = run_status(run, ledger)
         took = f", in {time_text(time.monotonic() - began)}"

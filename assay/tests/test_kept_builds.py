@@ -16,7 +16,7 @@ from assay.probe.trials import TrialResult
 from assay.run import kept_builds
 from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.run.provenance import environment_as_run, with_facts
-from assay.run.work_folder import WorkFolder
+from assay.run.session import WorkFolder
 from assay.sites.loading import SlurmSite, VirtualSite
 from assay.sites.site_file import read_description
 from assay.tests.test_stored_run import RUN
@@ -48,11 +48,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Owned:
 
 
 class Builds:
-    """Builds of runs in one cache, each in a work folder of its own; `said` is what they say."""
+    """Builds of runs in one cache, each in a work folder of its own."""
 
     def __init__(self, site: Owned, folder: Path) -> None:
         self._site, self._folder = site, folder
-        self.said: list[str] = []
         self.work: list[WorkFolder] = []
 
     def of(self, run: str) -> KeptBuilds:
@@ -64,7 +63,7 @@ class Builds:
         work = WorkFolder(self._site, folder)
         work.fresh_session()
         self.work.append(work)
-        made = KeptBuilds(self._site, RunDirectory(folder), work, ["mpich"], self.said.append)
+        made = KeptBuilds(self._site, RunDirectory(folder), work, ["mpich"])
         made.lay_out()
         return made
 
@@ -123,7 +122,6 @@ def test_a_later_run_finds_what_was_built(builds: Builds, monkeypatch) -> None:
     compiled_with(monkeypatch, "gcc 13")
     builds.of("three")
     assert not [*builds.programs.iterdir()]
-    assert builds.said == []
 
 
 def test_a_cluster_brought_up_anew_is_another_one() -> None:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong statements of a check's code make its launch wrong."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from assay.run.driver import Driver
-from assay.run.launches import Attempts, Launch
+from assay.run.launches import Launch
 from assay.run.recording import RecordMaker
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
@@ -63,8 +64,7 @@ def drive(tmp_path_factory):
             _raw=SimpleNamespace(keep=lambda *_: right.artifacts),
             _kept_builds=SimpleNamespace(executed=lambda *_: (programs, None)),
             _records=RecordMaker(run, site),
-            _attempts=Attempts(0),
-            _batch={},
+            _made=Counter(),
             _results=0,
         )
         message = msgspec.convert(change(honest_message(right)), Outcome)
