@@ -17,14 +17,18 @@ from functools import cached_property, partial
 from assay.plan import clock_of
 from assay.probe.job import WorkFolderError
 from assay.probe.probe import Probes
-from assay.run.infrastructure import Interruption, end_jobs, end_steps, trouble
-from assay.run.kept_builds import KeptBuilds
-from assay.run.launches import FailedBuilds, Launch, in_sessions, launches_to_come
-from assay.run.partition import OwnJob
-from assay.run.preflight import broken_message, lately_right, prove
-from assay.run.progress import Progress, Waiting
+from assay.run import infrastructure
+from assay.run.environments import FailedBuilds, KeptBuilds, broken_message, lately_right, prove
+from assay.run.launches import (
+    Launch,
+    RawArchives,
+    RecordMaker,
+    in_sessions,
+    launches_to_come,
+    reason_of,
+)
+from assay.run.progress import Interruption, Progress, Waiting
 from assay.run.provenance import with_facts
-from assay.run.recording import RawArchives, RecordMaker, reason_of
 from assay.run.session import Session, WorkFolder
 from assay.sites.site import Site
 from checks.common.session.outcome import Outcome
@@ -68,7 +72,7 @@ class Driver:
         progress: Progress,
         interruption: Interruption,
         *,
-        own_job: OwnJob | None = None,
+        own_job: Allocation | None = None,
     ) -> None:
         self.run_directory, self.site, self.progress = run, site, progress
         self.ledger, self.interruption = ledger, interruption
@@ -116,7 +120,7 @@ class Driver:
             with suppress(InfrastructureError):
                 self._end_steps()
             with suppress(InfrastructureError):
-                end_jobs(self.site, self.work.name, clearing_s=LAST_CLEARING_S)
+                infrastructure.end_jobs(self.site, self.work.name, clearing_s=LAST_CLEARING_S)
         self.work.remove()
         return self._failed_builds.told()
 
@@ -175,7 +179,7 @@ class Driver:
     def _refuse_trouble(self, nodes: int) -> None:
         """Raise InfrastructureError where Slurm, the work folder or nodes are at fault, so that
         launches of so many nodes cannot be run."""
-        if (fault := trouble(self.site, self.work.session, nodes)) is not None:
+        if (fault := infrastructure.trouble(self.site, self.work.session, nodes)) is not None:
             raise InfrastructureError(fault)
 
     def _allocation(self, coming: Sequence[Launch]) -> Allocation | None:
@@ -183,16 +187,16 @@ class Driver:
         if self.own_job is None:
             return None
         limit_s, _ = limits_s(coming[0].limit_s, self.site.description.longest_job_s)
-        return self.own_job.with_time_for(limit_s + HALTING_S)
+        return infrastructure.with_time_for(self.own_job, limit_s + HALTING_S)
 
     def _end_steps(self) -> None:
         """End what launches that are over have left in the job that assay runs in."""
         if self.own_job is not None:
-            end_steps(self.site, self.work.name, self.own_job.job_id)
+            infrastructure.end_steps(self.site, self.work.name, self.own_job.job_id)
 
     def _end_other_jobs(self) -> None:
         """End the jobs of this run, and what its launches have left in that in which assay runs."""
-        end_jobs(self.site, self.work.name, pause=self.interruption.sleep)
+        infrastructure.end_jobs(self.site, self.work.name, pause=self.interruption.sleep)
         self._end_steps()
 
     def _to_come(self) -> list[Launch]:
@@ -297,7 +301,7 @@ class Driver:
             return
         last = faults[-1]
         if last.fault == "allocation" and self.own_job is not None:
-            raise self.own_job.over(last.reason or "it has ended")
+            raise infrastructure.over(self.own_job, last.reason or "it has ended")
         if last.fault == "refused":
             unrecorded = f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
             raise AssayError(f"{unrecorded} {self._resume}")
@@ -311,7 +315,7 @@ class Driver:
 
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = launch_stem(launch.case_id, launch.block, launch.attempt)
-        artifacts = self._raw.keep(self.work, stem, launch.block, message)
+        artifacts = self._raw.keep(self.work.open, stem, launch.block, message)
         programs, wrong = self._kept_builds.executed(message.programs)
         if wrong and message.status == "ok":
             message.status, message.reason = "wrong", wrong

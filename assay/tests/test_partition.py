@@ -5,8 +5,8 @@ its nodes launches get, if any; what can never run is refused before anything is
 import pytest
 
 from assay.plan import make_plan
-from assay.run.infrastructure import asked
-from assay.run.partition import (
+from assay.run.infrastructure import (
+    asked,
     own_allocation,
     own_job,
     partition_limits,

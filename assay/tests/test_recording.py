@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from assay.run.driver import Driver
-from assay.run.launches import Launch
-from assay.run.recording import RecordMaker
+from assay.run.launches import Launch, RecordMaker
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
 from assay.tests.test_accept_every_campaign import stored_run
@@ -57,7 +56,7 @@ def drive(tmp_path_factory):
         launch = Launch.of(case, index=0, block=right.block, attempt=right.attempt, limit_s=9.0)
         site, driver, written = SlurmSite(read_description("virtual")), Driver.__new__(Driver), []
         vars(driver).update(
-            work=None,
+            work=SimpleNamespace(open=None),
             ledger=SimpleNamespace(add=written.append),
             own_job=None,
             progress=SimpleNamespace(record=str),
