@@ -186,47 +186,29 @@ def packages_files(site: str, built: SpackDescription) -> list[Path]:
 
 
 @contextmanager
-def building(home: Path) -> Iterator[None]:
-    """Change a Spack home alone. Raises InfrastructureError while another build changes it or a run
-    uses it, and where it cannot be written."""
+def locked(home: Path, *, shared: bool = False) -> Iterator[None]:
+    """Change a Spack home alone, or use what it holds together with others. Raises
+    InfrastructureError while another build or run keeps from it, and where it cannot be written."""
+    lock, kind = home / _LOCK, fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
         home.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(home / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+        reads = shared and lock.exists()
+        descriptor = os.open(lock, os.O_RDONLY if reads else os.O_CREAT | os.O_RDWR, 0o644)
     except OSError as error:
         raise InfrastructureError(
             f"{error.filename}: {error.strerror}; correct the rights, or name another place with"
             f" {HOME}"
         ) from error
-    with _held(descriptor, fcntl.LOCK_EX, home, "another build, or a run on its libraries,"):
-        yield
-
-
-@contextmanager
-def in_use(home: Path) -> Iterator[None]:
-    """Use what a Spack home holds, together with other runs; raises InfrastructureError while a
-    build changes it."""
-    try:
-        descriptor = os.open(home / _LOCK, os.O_RDONLY)
-    except FileNotFoundError:  # nothing has been built there since homes have locks
-        yield
-        return
-    with _held(descriptor, fcntl.LOCK_SH, home, "a build"):
-        yield
-
-
-@contextmanager
-def _held(descriptor: int, kind: int, home: Path, other: str) -> Iterator[None]:
-    try:
+    with os.fdopen(descriptor):
         try:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError as error:
+            other = "a build" if shared else "another build, or a run on its libraries,"
             raise InfrastructureError(
                 f"{home}: {other} is under way in this Spack home; wait for its end, or name"
                 f" another place with {HOME}"
             ) from error
         yield
-    finally:
-        os.close(descriptor)
 
 
 def say_with_time(line: str) -> None:

@@ -7,7 +7,7 @@ import argparse
 
 from assay.build.builder import BuildRequest, build, prepare, resolve, spack_section
 from assay.build.sources import fill_from_distribution, fill_from_web
-from assay.build.spack import building, find_spack, say_with_time
+from assay.build.spack import find_spack, locked, say_with_time
 from assay.cli import arguments as shared
 from assay.cli.arguments import argument, flag, site
 from assay.sites.builds import spack_home
@@ -29,7 +29,7 @@ def build_command(arguments: argparse.Namespace) -> int:
     )
     request.views()
     spack = find_spack()
-    with building(spack.home):
+    with locked(spack.home):
         build(spack, request, say_with_time)
     return ExitStatus.PASS
 
@@ -37,7 +37,7 @@ def build_command(arguments: argparse.Namespace) -> int:
 def _fill_mirror(arguments: argparse.Namespace) -> int:
     """`assay build --mirror`."""
     built = spack_section(arguments.site)
-    with building(spack_home()):
+    with locked(spack_home()):
         if arguments.mirror == "distribution":
             fill_from_distribution(spack_home(), built, say_with_time)
         else:

@@ -30,8 +30,7 @@ from assay.plan import (
     make_plan,
     render_plan,
 )
-from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
-from assay.run.status import run_status
+from assay.run.status import MOST_OFFERED, fitting, run_status, unsaid
 from assay.schema import campaign_names, load_campaign
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of, site_to_plan_for

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import HISTORY, JSON, RUN, argument
-from assay.run.named_runs import run_of
+from assay.run.status import run_of
 from assay.screens.pages import print_result
 from records.errors import ExitStatus
 from records.run.run_directory import RunDirectory, open_run

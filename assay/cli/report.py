@@ -13,8 +13,7 @@ from typing import Annotated
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, NEWEST, argument, pictures
 from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
-from assay.run.named_runs import run_of
-from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for
+from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for, run_of
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
 from records.errors import AssayError, ExitStatus

@@ -7,8 +7,7 @@ import argparse
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, NEWEST
-from assay.run.named_runs import run_of
-from assay.run.status import run_status
+from assay.run.status import run_of, run_status
 from records.errors import ExitStatus
 from records.forms import as_text
 

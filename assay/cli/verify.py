@@ -12,7 +12,7 @@ from assay.cli import arguments as shared
 from assay.cli.arguments import CHECK_FOLDERS, JSON, RUN, argument
 from assay.documents.acceptance_files import SUMS
 from assay.documents.verify import Check, verify
-from assay.run.named_runs import run_of
+from assay.run.status import run_of
 from assay.schema.criteria import criteria_from_text
 from assay.terminal import say
 from checks.common.registry import checks_with

@@ -9,21 +9,27 @@ from being run gets no record: it stays to be run.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 
 from assay.plan import clock_of
-from assay.run.infrastructure import Interruption, end_jobs, end_steps, trouble
-from assay.run.kept_builds import KeptBuilds
-from assay.run.launches import Attempts, FailedBuilds, Launch, in_sessions, launches_to_come
-from assay.run.partition import OwnJob
-from assay.run.preflight import Preflight, broken_message, lately_right
-from assay.run.progress import Progress, Waiting
+from assay.probe.job import WorkFolderError
+from assay.probe.probe import Probes
+from assay.run import infrastructure
+from assay.run.environments import FailedBuilds, KeptBuilds, broken_message, lately_right, prove
+from assay.run.launches import (
+    Launch,
+    RawArchives,
+    RecordMaker,
+    in_sessions,
+    launches_to_come,
+    reason_of,
+)
+from assay.run.progress import Interruption, Progress, Waiting
 from assay.run.provenance import with_facts
-from assay.run.recording import RawArchives, RecordMaker, reason_of
-from assay.run.session import Session
-from assay.run.work_folder import WorkFolder
+from assay.run.session import Session, WorkFolder
 from assay.sites.site import Site
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import ENDING_S, Allocation
@@ -66,7 +72,7 @@ class Driver:
         progress: Progress,
         interruption: Interruption,
         *,
-        own_job: OwnJob | None = None,
+        own_job: Allocation | None = None,
     ) -> None:
         self.run_directory, self.site, self.progress = run, site, progress
         self.ledger, self.interruption = ledger, interruption
@@ -80,15 +86,13 @@ class Driver:
             self.site = site.changed(longest_job_s=int(longest_s - ENDING_S - START_S))
         self._raw = RawArchives(run, ledger, progress.say)
         self._records = RecordMaker(run, site)
-        self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
+        #: Times that this driver made each launch, of 1 + `retries` times at most.
+        self._made = Counter[tuple[str, int]]()
+        self._most = 1 + int(self.plan.limits.get("retries") or 0)
         self._failed_builds = FailedBuilds(run, self.plan.environments)
         progress.names, progress.register = case_names(self.plan.cases), self.plan.register
         #: How many records of this driver are of launches that were not lost.
         self._results = 0
-        #: The launches of the current session, by their places, and their allocation; None: each
-        #: has a job.
-        self._batch: dict[int, Launch] = {}
-        self._shared: Allocation | None = None
 
     def run(self) -> list[str]:
         """Run every launch without a final record; lost ones once more as limits.retries allows.
@@ -116,8 +120,7 @@ class Driver:
             with suppress(InfrastructureError):
                 self._end_steps()
             with suppress(InfrastructureError):
-                say = self.progress.say
-                end_jobs(self.site, self.work.name, say=say, clearing_s=LAST_CLEARING_S)
+                infrastructure.end_jobs(self.site, self.work.name, clearing_s=LAST_CLEARING_S)
         self.work.remove()
         return self._failed_builds.told()
 
@@ -132,23 +135,33 @@ class Driver:
 
     @cached_property
     def _kept_builds(self) -> KeptBuilds:
-        names, say = self.plan.environments, self.progress.say
-        return KeptBuilds(self.site, self.run_directory, self.work, names, say)
+        return KeptBuilds(self.site, self.run_directory, self.work, self.plan.environments)
 
     def _prove(self, coming: list[Launch]) -> None:
         """Raise AssayError unless the environments of these launches do what is said of them."""
         proved = lately_right(self.ledger.entries)
-        names = [*dict.fromkeys(one.environment for one in coming if one.environment not in proved)]
+        asked = dict.fromkeys(launch.environment for launch in coming)
+        names = [name for name in asked if name not in proved]
         if not names:
             return
         begun, run = time.monotonic(), self.run_directory
         self.work.fresh_session()
         shared = self._allocation(coming)
-        pause = self.interruption.sleep
-        preflight = Preflight(self.site, self.work, self.waiting, pause, shared)
+        most, name = max(launch.nodes for launch in coming), self.work.name
+        watch = partial(self.waiting.heed, what="the proof of the environments")
         try:
-            broken = preflight.broken(names, max(launch.nodes for launch in coming))
+            with Probes(
+                *(self.site, str(self.work.session), watch),
+                pause=self.interruption.sleep,
+                allocation=shared,
+                run=name,
+            ) as probes:
+                proof = prove(probes, self.site, names, most, run=name)
+            if proof.faults:
+                self._refuse_trouble(min(2, most))
         except AssayError as error:
+            if isinstance(error, WorkFolderError):
+                self._refuse_trouble(min(2, most))
             if error.status is not ExitStatus.BAD_INPUT:
                 raise
             raise AssayError(
@@ -156,36 +169,42 @@ class Driver:
             ) from error
         self.waiting.over()
         if not (run.records_file.exists() or (run.path / SEAL).exists()):
-            found = with_facts(run.provenance(), preflight.nodes, preflight.trials)
-            write_whole(run.provenance_file, found.to_json())
-        if broken:
-            raise AssayError(broken_message(broken, self.plan, run.path))
+            facts = with_facts(run.provenance(), proof.nodes, proof.trials)
+            write_whole(run.provenance_file, facts.to_json())
+        if proof.faults:
+            raise AssayError(broken_message(proof.faults, self.plan, run.path))
         took_s = time.monotonic() - begun
         self.progress.say(f"each environment was proved ({', '.join(names)}; {took_s:.0f} s)")
+
+    def _refuse_trouble(self, nodes: int) -> None:
+        """Raise InfrastructureError where Slurm, the work folder or nodes are at fault, so that
+        launches of so many nodes cannot be run."""
+        if (fault := infrastructure.trouble(self.site, self.work.session, nodes)) is not None:
+            raise InfrastructureError(fault)
 
     def _allocation(self, coming: Sequence[Launch]) -> Allocation | None:
         """The allocation in which these launches are run; None: each has a job of its own."""
         if self.own_job is None:
             return None
         limit_s, _ = limits_s(coming[0].limit_s, self.site.description.longest_job_s)
-        return self.own_job.with_time_for(limit_s + HALTING_S)
+        return infrastructure.with_time_for(self.own_job, limit_s + HALTING_S)
 
     def _end_steps(self) -> None:
         """End what launches that are over have left in the job that assay runs in."""
         if self.own_job is not None:
-            end_steps(self.site, self.work.name, self.own_job.job_id)
+            infrastructure.end_steps(self.site, self.work.name, self.own_job.job_id)
 
     def _end_other_jobs(self) -> None:
         """End the jobs of this run, and what its launches have left in that in which assay runs."""
-        pause = self.interruption.sleep
-        end_jobs(self.site, self.work.name, say=self.progress.say, pause=pause)
+        infrastructure.end_jobs(self.site, self.work.name, pause=self.interruption.sleep)
         self._end_steps()
 
     def _to_come(self) -> list[Launch]:
         interims = self.run_directory.interims()
         coming = launches_to_come(self.plan, self.ledger.entries, interims)
         unbuilt = self._failed_builds.launches
-        return [one for one in coming if self._attempts.left(one) and one.key not in unbuilt]
+        left = (launch for launch in coming if self._made[launch.key] < self._most)
+        return [launch for launch in left if launch.key not in unbuilt]
 
     def _run_asked(self, writer: RecordWriter) -> None:
         """Round by round; what a fault kept from being run comes again in the next one."""
@@ -206,28 +225,23 @@ class Driver:
                 # What may pass by itself is waited for.
                 self.progress.say(f"paused for {PAUSE_S:.0f} s: {fault}")
                 self.interruption.sleep(PAUSE_S)
-                most = max(launch.nodes for launch in coming)
-                if (still := trouble(self.site, self.work.session, most)) is not None:
-                    raise InfrastructureError(still)
+                self._refuse_trouble(max(launch.nodes for launch in coming))
                 self.progress.say("Slurm, work folder and nodes serve; the run goes on")
             if rounds_without_result == ROUNDS_WITHOUT_RESULT and self._to_come():
                 raise InfrastructureError(f"launches are not run: {fault}")
 
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> str | None:
         """Run the launches of one session; gives the last fault that kept one from being run."""
-        self._batch = {launch.index: launch for launch in batch}
-        waiting, fault = dict(self._batch), None
+        waiting, fault = {launch.index: launch for launch in batch}, None
         faults: list[Outcome] = []
         self.progress.next(batch[0])
-        self._shared = self._allocation(batch)
+        shared = self._allocation(batch)
         self.work.fresh_session()
         self._kept_builds.lay_out()
         at_once = int(self.plan.limits.get("jobs_at_once") or 0)
         checks = {launch.check for launch in batch}
-        brought = {name: one for name, one in self.plan.brought.items() if name in checks}
-        with Session(
-            self.site, self.work, batch, self._shared, at_once, brought=brought
-        ) as session:
+        brought = {name: check for name, check in self.plan.brought.items() if name in checks}
+        with Session(self.site, self.work, batch, shared, at_once, brought=brought) as session:
             for message in session.messages(PATIENCE_S):
                 if message is None:
                     self.progress.tick()
@@ -287,7 +301,7 @@ class Driver:
             return
         last = faults[-1]
         if last.fault == "allocation" and self.own_job is not None:
-            raise self.own_job.over(last.reason or "it has ended")
+            raise infrastructure.over(self.own_job, last.reason or "it has ended")
         if last.fault == "refused":
             unrecorded = f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
             raise AssayError(f"{unrecorded} {self._resume}")
@@ -301,17 +315,17 @@ class Driver:
 
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = launch_stem(launch.case_id, launch.block, launch.attempt)
-        artifacts = self._raw.keep(self.work, stem, launch.block, message)
+        artifacts = self._raw.keep(self.work.open, stem, launch.block, message)
         programs, wrong = self._kept_builds.executed(message.programs)
         if wrong and message.status == "ok":
             message.status, message.reason = "wrong", wrong
-        record = self._records.record(launch, message, artifacts, self._batch, programs)
+        record = self._records.record(launch, message, artifacts, programs)
         fault = self._records.fault(launch, record)
         if fault is not None:
             refused = f"what the session said of this launch was refused: {fault}"
             message = Outcome("wrong", refused, launch_index=launch.index)
-            record = self._records.record(launch, message, artifacts, self._batch)
+            record = self._records.record(launch, message, artifacts)
         self._append(record, writer)
-        self._attempts.made(launch, message)
+        self._made[launch.key] += 1
         self._results += record.status != "lost"
         self.progress.record(record)

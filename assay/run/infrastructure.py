@@ -1,35 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks whether Slurm, the work folder and the nodes work; ends the jobs of a run; takes signals
-that ask a run to end.
+"""Asks Slurm about a run's site: whether it, the work folder and the nodes serve, what the
+partition allows, in which job assay itself runs; ends the jobs of a run.
 
-Each question has a time limit, for what is asked may hang.
+Each question has a time limit, for what is asked may hang. Launches are steps of the job that assay
+runs in where it holds enough nodes.
 """
 
 from __future__ import annotations
 
-import signal
+import os
+import socket
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any
 
 from assay.sites.site import Site
 from assay.terminal import Say
-from checks.common.slurm.commands import Answer, Slurm, is_down, pairs
-from records.errors import InfrastructureError, UnreachableError
+from checks.common.slurm import commands
+from checks.common.slurm.allocation import ENDING_S, Allocation
+from records.errors import AssayError, ExitStatus, InfrastructureError, UnreachableError
+from records.run.plan import Plan, PlannedCase
 from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled
+from reports.notation.labels import case_names
 
 #: Seconds between two times that the jobs of a run are cancelled.
 _AGAIN_S = 5.0
-#: Seconds after which something is said of nodes that Slurm still clears.
-_QUIET_S = 10.0
-#: Signals that ask a run to end, and seconds after which a sleep ends by them.
-_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_STEP_S = 0.2
 
 
-def asked(site: Site, *argv: str) -> Answer:
+def asked(site: Site, *argv: str) -> commands.Answer:
     """Run a command where launches are submitted. Raises InfrastructureError when
     it cannot be run or takes too long."""
     answer = site.ask(argv, limit_s=scaled(SLURM_COMMAND_S))
@@ -60,8 +59,10 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
     try:
         if not site.down_nodes_return:
             words = ["sinfo", "-hN", "--format=%N %T", "-p", site.description.slurm_partition]
-            states = pairs(answer_of(site, *words))
-            out = sorted(f"{name} {state}" for name, state in states.items() if is_down(state))
+            states = commands.pairs(answer_of(site, *words))
+            out = sorted(
+                f"{name} {state}" for name, state in states.items() if commands.is_down(state)
+            )
             if (there := len(states) - len(out)) < nodes:
                 return (
                     f"launches need {nodes} nodes, and {there} of {len(states)} take jobs"
@@ -82,7 +83,7 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
 def end_steps(site: Site, name: str, job: str) -> None:
     """End the steps that launches of the run with this work folder have left in a job; wait until
     they are gone. Raises InfrastructureError when Slurm does not answer, or a step does not end."""
-    slurm, limit_s = Slurm(lambda argv: asked(site, *argv)), scaled(JOBS_END_S)
+    slurm, limit_s = commands.Slurm(lambda argv: asked(site, *argv)), scaled(JOBS_END_S)
     since = time.monotonic()
     while True:
         left = [step for step, called in slurm.steps(job) if called.startswith(f"assay-{name}.")]
@@ -102,14 +103,13 @@ def end_jobs(
     site: Site,
     name: str,
     *,
-    say: Say,
     pause: Callable[[float], None] = time.sleep,
     clearing_s: float = CLEARING_S,
 ) -> None:
     """End every job that Slurm knows of the run with this work folder; wait until they are gone.
     Raises InfrastructureError when Slurm does not answer, or a job does not end."""
     require_slurm(site)
-    begun, cancelled, has_said = time.monotonic(), -_AGAIN_S, False
+    begun, cancelled = time.monotonic(), -_AGAIN_S
     ending_s = scaled(JOBS_END_S)
     while True:
         listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %T %k").splitlines()
@@ -125,42 +125,148 @@ def end_jobs(
         if run and now - cancelled >= _AGAIN_S:
             answer_of(site, "scancel", *run)
             cancelled = now
-        if not run and not has_said and now - begun > _QUIET_S:
-            say(f"waiting until Slurm has cleared the nodes of job {jobs[0][0]} (COMPLETING)")
-            has_said = True
         pause(0.5)
 
 
-class Interruption:
-    """While this is entered TERM, INT and HUP end nothing by themselves; one that is ignored, as
-    HUP under nohup, stays so. Use from the main thread.
+def partition_limits(site: Site) -> tuple[int | None, int | None]:
+    """Most nodes of a job in the site's partition by Slurm, and its seconds by the site's file and
+    by Slurm; None: no limit. Raises AssayError for a partition that Slurm does not know,
+    InfrastructureError where it does not answer."""
+    name, stated_s = site.description.slurm_partition, site.description.longest_job_s
+    answer = asked(site, "scontrol", "show", "partition", "-o", name)
+    if answer.status and "not found" in answer.stderr:
+        listed = answer_of(site, "sinfo", "--noheader", "--format=%R").split()
+        raise AssayError(
+            f"site {site.name}: Slurm has no partition {name}; it has"
+            f" {', '.join(dict.fromkeys(listed)) or 'none'}. Correct `partitions` in"
+            f" site-config/{site.name}/site.yaml"
+        )
+    if answer.status:
+        raise InfrastructureError(f"Slurm does not answer: {answer.said}")
+    shown = commands.fields(answer.stdout)
+    limits = (stated_s, commands.seconds_of(shown.get("MaxTime", "")))
+    counts = (shown.get(name, "") for name in ("MaxNodes", "TotalNodes"))
+    return (
+        min((int(count) for count in counts if count.isdigit()), default=None),
+        min((limit_s for limit_s in limits if limit_s is not None), default=None),
+    )
+
+
+def refuse_unfit_cases(
+    site: Site, plan: Plan, most_nodes: int | None, longest_s: int | None
+) -> None:
+    """Raise AssayError for a case of the plan that can never run in jobs of `most_nodes` and
+    `longest_s`."""
+    names, partition = case_names(plan.cases), site.description.slurm_partition
+    other = f"Choose another partition (--site {site.name}:PARTITION), or"
+    for case in plan.cases:
+        if case.skipped is not None:
+            continue
+        if longest_s is not None and case.least_s + commands.HALTING_S > longest_s:
+            raise AssayError(
+                f"{names[case.id]} is estimated at {case.least_s:g} s; partition {partition} of"
+                f" site {site.name} ends jobs after {longest_s} s. {other} shorten the case;"
+                " nothing was run"
+            )
+        if most_nodes is not None and case.nodes > most_nodes:
+            raise AssayError(
+                f"{names[case.id]} needs {case.nodes} nodes; partition {partition} of site"
+                f" {site.name} allows a job {most_nodes}. {other} correct `nodes` in its"
+                " site.yaml; nothing was run"
+            )
+
+
+def partition_nodes(site: Site) -> list[str]:
+    """The nodes of the site's partition and kind, in service or not; none where its constraint is
+    more than features joined by `&`, so that Slurm alone knows the kind."""
+    access = site.description.access
+    partition = f"--partition={site.description.slurm_partition}"
+    features = commands.pairs(answer_of(site, "sinfo", "-hN", partition, "--format=%N %f"))
+    constraint = "".join(commands.option_values(access, "constraint", "C")[-1:])
+    if set(constraint) & set("|[]()*!"):
+        return []
+    wanted = {*filter(None, constraint.split("&"))}
+    kind = [node for node, has in features.items() if wanted <= {*has.split(",")}]
+    named = _named(site, *commands.option_values(access, "nodelist", "w"))
+    return sorted({*kind} & {*named} if named else kind)
+
+
+def _named(site: Site, *lists: str) -> list[str]:
+    """The nodes of lists in Slurm's notation."""
+    words = "scontrol", "show", "hostnames"
+    return [node for nodes in lists for node in answer_of(site, *words, nodes).split()]
+
+
+def own_job(site: Site) -> dict[str, str] | None:
+    """Slurm's description of the job of the site's partition that this process runs in. None
+    outside of its jobs, and in a heterogeneous job, whose components are jobs of their own."""
+    job, cluster = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_CLUSTER_NAME")
+    if job is None or cluster is None:
+        return None
+    if cluster != commands.setting(answer_of(site, "scontrol", "show", "config"), "ClusterName"):
+        return None
+    shown = asked(site, "scontrol", "show", "job", "-o", job).stdout
+    described = commands.fields(commands.job_line(shown, job))
+    serves = (
+        described.get("JobState") == "RUNNING"
+        and described.get("NodeList", "(null)") != "(null)"
+        and "HetJobId" not in described
+        and described.get("Partition") == site.description.slurm_partition
+    )
+    return described if serves else None
+
+
+def with_time_for(own_job: Allocation, next_s: float) -> Allocation:
+    """The job that assay runs in, for the next launch, which may take `next_s`. Raises AssayError
+    where it serves no more."""
+    if own_job.ends_at - ENDING_S - time.monotonic() < next_s:
+        raise over(own_job, f"less than the {next_s:.0f} s are left that the next launch may take")
+    return own_job
+
+
+def over(own_job: Allocation, why: str) -> AssayError:
+    """Error where the job that assay runs in has ended, or has no time left."""
+    return AssayError(
+        f"job {own_job.job_id}, in which assay runs, serves no more launches: {why}; what is done"
+        " is kept. Go on in another job, or outside of one",
+        ExitStatus.INCONCLUSIVE,
+    )
+
+
+def own_allocation(
+    site: Site, cases: Sequence[PlannedCase], seed: int, say: Say
+) -> Allocation | None:
+    """The job that this process runs in, where launches of these cases have room in it.
+
+    None outside a job of the site's partition, in one of fewer nodes or of another kind, and in one
+    that is not exclusive: others' ranks could run on them meanwhile. The node that this process
+    runs on is left out where the others suffice.
     """
-
-    def __init__(self) -> None:
-        self._asked: signal.Signals | None = None
-        self._before: dict[signal.Signals, Any] = {}
-
-    def check(self) -> None:
-        """Raise InfrastructureError once a signal has asked the run to end."""
-        if self._asked is not None:
-            raise InfrastructureError(f"ended by {self._asked.name}; what is done is kept")
-
-    def sleep(self, seconds: float) -> None:
-        """Sleep, but no longer than until a signal asks the run to end."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            self.check()
-            time.sleep(_STEP_S)
-
-    def _note(self, number: int, _: FrameType | None) -> None:
-        self._asked = self._asked or signal.Signals(number)
-
-    def __enter__(self) -> Interruption:
-        for number in _ENDING:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._note)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: TracebackType | object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+    job, unfit = own_job(site), ""
+    if job is None:
+        return None
+    named, all_nodes = f"job {job['JobId']}, in which assay runs,", _named(site, job["NodeList"])
+    if not {*all_nodes} <= {*partition_nodes(site)}:
+        unfit = "some may be none that the site's `access` selects"
+    elif job.get("OverSubscribe") != "NO":
+        unfit = "it does not have them alone (--exclusive)"
+    if unfit:
+        say(f"the nodes of {named} are not used: {unfit}")
+        return None
+    out = _named(site, *commands.option_values(site.description.access, "exclude", "x"))
+    here, widest = socket.gethostname().partition(".")[0], max((c.nodes for c in cases), default=0)
+    nodes = [node for node in all_nodes if node not in out]
+    others = [node for node in nodes if node.partition(".")[0] != here]
+    if len(nodes) < max(1, widest):
+        return None
+    if len(others) < max(1, widest):
+        say(f"{named} has no node to spare: assay itself takes time of {here}")
+    rest_s = commands.left_s(job)
+    return Allocation(
+        job_id=job["JobId"],
+        nodes=others if len(others) >= max(1, widest) else nodes,
+        ends_at=sys.float_info.max if rest_s is None else time.monotonic() + rest_s,
+        seed=seed,
+        at_once=site.description.concurrency,
+        cores=site.description.shared_cores,
+    )

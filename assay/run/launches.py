@@ -1,21 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches still to come: by the plan, its attempts, failed builds and judgements."""
+"""Launches still to come, by the plan, its records and judgements; record and raw output of one
+that has ended: what its session says of it, and files of its job in the archive of its block.
+
+The session has judged values and clocks. A check's code may be wrong: a record is made of what it
+says only if readers of the run can read it, and if it agrees with the launch that was asked for.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from io import BufferedReader
 from itertools import count, groupby, islice
+from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
+
 from assay.plan import block_order, launch_limit_s
-from checks.common.session.outcome import BuildFailure, Outcome
+from assay.sites.site import Site
+from assay.terminal import Say
+from checks.common.registry import checks_with
+from checks.common.session.outcome import Outcome
+from records.errors import AssayError, InfrastructureError
+from records.files import replacing
+from records.flags import RAW_CUT, RAW_LIMIT_BYTES
+from records.input_files import RefusedFileError, opened
+from records.run.archive import ArchiveWriter, Packed, archive_name, archives, is_closed
 from records.run.interims import Interim, asked_blocks
 from records.run.plan import MOST_BLOCKS, Plan, PlannedCase
-from records.run.record import CASE_ID, Record, latest_attempts
-from records.run.record_lines import Entry
-from records.run.run_directory import RunDirectory
+from records.run.record import CASE_ID, CHECKSUM, Belonging, Record, as_read, latest_attempts
+from records.run.record_lines import Entry, Ledger
+from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
+from records.site.pair_scans import ARTIFACT, FOLDER, SUFFIX
+from records.text.plain_text import masked, one_line
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
 LAUNCHES_PER_SESSION = 2000
@@ -58,29 +80,6 @@ _OF_CASE = (
 )
 
 
-class Attempts:
-    """Count of the times that a driver made each launch, of 1 + `retries` times. The first time, a
-    launch does not count that was lost with its allocation, or by a clock that was set: neither is
-    its own. A second time the launch may be what ends allocations."""
-
-    def __init__(self, retries: int) -> None:
-        self._most = 1 + retries
-        self._made: Counter[tuple[str, int]] = Counter()
-        self._cut_off: set[tuple[str, int]] = set()
-
-    def made(self, launch: Launch, outcome: Outcome) -> None:
-        """A launch was made, with this outcome."""
-        not_its_own = outcome.status == "lost" and outcome.fault in ("allocation", "clock")
-        if not_its_own and launch.key not in self._cut_off:
-            self._cut_off.add(launch.key)
-        else:
-            self._made[launch.key] += 1
-
-    def left(self, launch: Launch) -> bool:
-        """True if the launch may be made once more."""
-        return self._made[launch.key] < self._most
-
-
 def launches_to_come(
     plan: Plan,
     records: Iterable[Record | Entry],
@@ -117,38 +116,199 @@ def in_sessions(coming: Sequence[Launch], mix_blocks: int) -> Iterator[list[Laun
             yield batch
 
 
-class FailedBuilds:
-    """Output of failed builds, kept in the run directory, and launches that are not run for
-    them."""
+#: Characters of a reason; programs are quoted with a few hundred.
+_REASON_LENGTH = 4000
+#: What a record takes over from its launch, and from its outcome.
+_OF_LAUNCH = ("case_id", "check", "environment", "params", "ranks", "block", "attempt")
+_OF_OUTCOME = ("status", "started_at", "ended_at", "job_id", "nodes", "flags")
+_PIECE_BYTES = 1 << 20
+#: The values of 200 million pairs fit.
+MOST_POINTS_BYTES = 1 << 32
+#: Archives that are held open: at the end of a block launches of the next one may end first.
+MOST_OPEN = 2
+#: Opens a file of a session.
+_Open = Callable[[str], BufferedReader]
+#: Takes bytes into a digest.
+_Update = Callable[[bytes], object]
 
-    def __init__(self, run: RunDirectory, environments: Collection[str]) -> None:
-        self._run, self._environments = run, environments
-        self._failures: dict[str, list[BuildFailure]] = {}
-        #: Launches that are kept back, with their environments.
-        self.launches: dict[tuple[str, int], str] = {}
 
-    def keep(self, failure: BuildFailure) -> str | None:
-        """Keep what the build printed; gives a sentence of it, None if no launch needs it."""
-        name = failure.environment
-        if name not in self._environments:
-            return None
-        failures = self._failures.setdefault(name, [])
-        failures.append(failure)
-        log = "\n".join(f"# {one.program}\n{one.output}" for one in failures)
-        file = self._run.keep_build_log(name, log)
-        return f"the build of {failure.program} for {name} failed; see {file}"
+class RecordMaker:
+    """Makes the records of one run on one site."""
 
-    def keep_back(self, launch: Launch) -> bool:
-        """True if a build of the launch's environment failed; then it is not run again either."""
-        if launch.environment in self._failures:
-            self.launches[launch.key] = launch.environment
-        return launch.key in self.launches
+    def __init__(self, run: RunDirectory, site: Site) -> None:
+        self._run_id, self._site, plan = run.run_id, site.name, run.plan()
+        self._metrics, self._checks = plan.register.metrics, checks_with(plan.brought)
+        self._belonging = Belonging(plan, run.run_id)
 
-    def told(self) -> list[str]:
-        """A sentence for each environment whose launches were not run."""
-        return [
-            f"{number} launches of {name} were not run, for its build of"
-            f" {', '.join(one.program for one in self._failures[name])} failed; what it"
-            f" printed is in {self._run.build_log(name)}"
-            for name, number in sorted(Counter(self.launches.values()).items())
-        ]
+    def record(
+        self,
+        launch: Launch,
+        outcome: Outcome,
+        artifacts: Mapping[str, str] = {},
+        programs: Mapping[str, str | None] = {},
+    ) -> Record:
+        """The record of a launch, which executed `programs`; of a case that is not launched with
+        block 0."""
+        assert outcome.status is not None
+        reported = getattr(self._checks.get(launch.check), "metrics_by_name", {})
+        known, same = attrgetter(*_OF_LAUNCH)(launch), attrgetter(*_OF_OUTCOME)(outcome)
+        return Record(
+            run_id=self._run_id,
+            site=self._site,
+            **dict(zip((*_OF_LAUNCH, *_OF_OUTCOME), (*known, *same), strict=True)),
+            reason=reason_of(outcome.reason),
+            # A run begun before a metric was defined goes on without it.
+            metrics=[
+                metric
+                for metric in outcome.metrics
+                if metric.name in self._metrics or metric.name not in reported
+            ],
+            artifacts=dict(artifacts),
+            profile=UNSET if outcome.profile is None else outcome.profile,
+            programs=dict(programs) or UNSET,
+            submitted_at=outcome.submitted_at or UNSET,
+        )
+
+    def fault(self, launch: Launch, record: Record) -> str | None:
+        """Fault of a launch's record, which names the record's member; None: there is none."""
+        try:
+            if fault := self._belonging.fault(as_read(record)):
+                return fault
+        except AssayError as error:
+            return str(error)
+        if record.status == "ok" and len({*record.nodes}) != launch.nodes:
+            return f"`nodes` are {', '.join(record.nodes):.200}; the launch has {launch.nodes}"
+        return None
+
+
+class RawArchives:
+    """The archives of a run, written by its one driver. Use as a context manager. Entering it ends
+    those that a killed driver left open: what has no record is cut off."""
+
+    def __init__(self, run: RunDirectory, ledger: Ledger, say: Say) -> None:
+        self._run, self._ledger, self._say = run, ledger, say
+        self._open: dict[int, ArchiveWriter] = {}
+
+    def __enter__(self) -> RawArchives:
+        for block, path in archives(self._run.raw).items():
+            with opened(path) as file:
+                closed = is_closed(file)
+            if not closed:
+                self._archive(block)
+                self._close(block)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for block in list(self._open):
+            with suppress(*[InfrastructureError] if kind else []):
+                self._close(block)
+
+    def keep(self, read: _Open, stem: str, block: int, outcome: Outcome) -> dict[str, str]:
+        """Append a launch's files to its block's archive, on disk when this ends, and copy the
+        values of a scan to points/STEM.parquet; gives the record's artifacts, with checksums.
+
+        A file that is no regular file in the session's folder is refused. The outcome tells what is
+        not kept; a launch is not `ok` without its raw output.
+        """
+        artifacts, packed, faults = dict[str, str](), list[Packed](), list[str]()
+        for kind, path in outcome.files.items():
+            digest = hashlib.sha256()
+            try:
+                with read(path) as source:
+                    size = os.fstat(source.fileno()).st_size
+                    if kind == ARTIFACT:
+                        pieces = _digested(_range(source, 0, size), digest.update)
+                        artifacts[kind] = self._copied(pieces, size, f"{stem}.{SUFFIX}")
+                    else:
+                        name = f"{stem}.{RAW_SUFFIX[kind]}"
+                        packed.append(Packed(name, _digested(_pieces(source, size), digest.update)))
+                        artifacts[kind] = f"raw/{archive_name(block)}/{name}"
+                        if size > RAW_LIMIT_BYTES and RAW_CUT not in outcome.flags:
+                            outcome.flags.append(RAW_CUT)
+                artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
+            except FileNotFoundError:
+                faults += [f"{kind} is missing"] * (outcome.status == "ok")
+            except RefusedFileError as error:
+                faults.append(f"{kind} {error}")
+        if packed:
+            archive = self._archive(block)
+            with _kept(archive.path):
+                archive.append(packed)
+        if faults:
+            refused = f"raw output refused: {'; '.join(faults)}"
+            outcome.reason = f"{outcome.reason}; {refused}" if outcome.reason else refused
+            outcome.status = "wrong" if outcome.status == "ok" else outcome.status
+        return artifacts
+
+    def _copied(self, pieces: Iterable[bytes], size: int, name: str) -> str:
+        """Copy the values of a scan to a file of this name; gives its path in the run. Raises
+        RefusedFileError for one that is too long."""
+        target = self._run.points / name
+        if size > MOST_POINTS_BYTES:
+            raise RefusedFileError(f"has {size} bytes; allowed: {MOST_POINTS_BYTES}")
+        with _kept(target):
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+            with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
+                file.writelines(pieces)
+        return f"{FOLDER}/{name}"
+
+    def _archive(self, block: int) -> ArchiveWriter:
+        """The archive of a block, open; of more than MOST_OPEN the one opened first is closed."""
+        if block in self._open:
+            return self._open[block]
+        while len(self._open) >= MOST_OPEN:
+            self._close(next(iter(self._open)))
+        path, above = self._run.raw / archive_name(block), f"raw/{archive_name(block)}/"
+        mine = [entry for entry in self._ledger.entries if entry.block == block]
+        stems = {launch_stem(entry.case_id, block, entry.attempt) for entry in mine}
+        outputs = (entry.output or "" for entry in mine)
+        named = {name.removeprefix(above) for name in outputs if name.startswith(above)}
+        with _kept(path):
+            made = ArchiveWriter(path, lambda name: name.rpartition(".")[0] in stems, named)
+        if made.cut:
+            self._say(f"{path}: its last {made.cut} bytes, which no record names, were cut off")
+        self._open[block] = made
+        return made
+
+    def _close(self, block: int) -> None:
+        with _kept(self._run.raw / archive_name(block)):
+            self._open.pop(block).close()
+
+
+@contextmanager
+def _kept(path: Path) -> Iterator[None]:
+    """Errors of the file system as what they mean for the run."""
+    try:
+        yield
+    except OSError as error:
+        raise InfrastructureError(
+            f"{path}: raw output could not be kept ({error.strerror}); make room, then resume"
+        ) from error
+
+
+def _digested(pieces: Iterable[bytes], update: _Update) -> Iterator[bytes]:
+    """The pieces of a file, as they are digested."""
+    for piece in pieces:
+        update(piece)
+        yield piece
+
+
+def _pieces(source: BufferedReader, size: int) -> Iterator[bytes]:
+    """The file; of a long one its head, a line that counts what is left out, and its tail."""
+    half = RAW_LIMIT_BYTES // 2
+    if size > RAW_LIMIT_BYTES:
+        yield from _range(source, 0, half)
+        yield f"\n[assay: {size - 2 * half} bytes are left out here]\n".encode()
+    yield from _range(source, size - half if size > RAW_LIMIT_BYTES else 0, size)
+
+
+def _range(source: BufferedReader, at: int, end: int) -> Iterator[bytes]:
+    source.seek(at)
+    while at < end and (piece := source.read(min(_PIECE_BYTES, end - at))):
+        yield piece
+        at += len(piece)
+
+
+def reason_of(reason: str | None) -> str | None:
+    """A reason that a session gave in one line, without secrets."""
+    return masked(one_line(reason))[:_REASON_LENGTH] if reason else None

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows the progress of a run: on a terminal a line that updates, with what runs and the time left,
-and a line for the first failure of each reason; elsewhere a plain line a launch."""
+and a line for the first failure of each reason; elsewhere a plain line a launch. Keeps where a run
+waits for Slurm, and takes signals that ask it to end."""
 
 from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import FrameType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
@@ -31,6 +35,9 @@ from reports.notation.units import about, count_text
 QUIET_S = 30.0
 #: Cells of the bar.
 BAR = 20
+#: Signals that ask a run to end, and seconds after which a sleep ends by them.
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_STEP_S = 0.2
 
 
 class Progress:
@@ -157,15 +164,9 @@ class Waiting:
 
     def __init__(self, run: RunDirectory, progress: Progress, limit_s: float | None) -> None:
         self._run, self._progress, self._limit_s = run, progress, limit_s
-        self.say = progress.say
         self._begun, self._ended_s = time.monotonic(), 0.0
         self._since: float | None = None
         self._said = self._kept = ""
-
-    @property
-    def waits(self) -> bool:
-        """True while a job waits."""
-        return self._since is not None
 
     @property
     def seconds(self) -> float:
@@ -212,6 +213,41 @@ class Waiting:
 
     def _end_wait(self) -> None:
         self._ended_s, self._since = self.seconds, None
+
+
+class Interruption:
+    """While this is entered TERM, INT and HUP end nothing by themselves; one that is ignored, as
+    HUP under nohup, stays so. Use from the main thread.
+    """
+
+    def __init__(self) -> None:
+        self._asked: signal.Signals | None = None
+        self._before: dict[signal.Signals, Any] = {}
+
+    def check(self) -> None:
+        """Raise InfrastructureError once a signal has asked the run to end."""
+        if self._asked is not None:
+            raise InfrastructureError(f"ended by {self._asked.name}; what is done is kept")
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, but no longer than until a signal asks the run to end."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.check()
+            time.sleep(_STEP_S)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        self._asked = self._asked or signal.Signals(number)
+
+    def __enter__(self) -> Interruption:
+        for number in _ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
 
 def time_text(time_s: float) -> str:

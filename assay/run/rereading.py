@@ -38,7 +38,7 @@ _TOKEN = re.compile(
 #: What the name of a job says of its launch, and its comment of its run.
 _JOB = re.compile(r"^#SBATCH --job-name=\"rfm_L\d+_(\w+)_b(\d+)\"$", re.MULTILINE)
 _RUN = re.compile(r"^#SBATCH --comment=assay-(\d{8}T\d{6}Z-[0-9a-f]{4})-", re.MULTILINE)
-_Place = tuple[str, tuple[tuple[str, Any], ...]]
+_Point = tuple[str, tuple[tuple[str, Any], ...]]
 #: A site's own program where there may be one: its output is read otherwise.
 _FOREIGN = dict.fromkeys(("hpl", "osu", "netpipe", "su3_rmd"), "/")
 _NOWHERE = Path("/nonexistent")
@@ -58,9 +58,9 @@ class _Raw(NamedTuple):
         """Of launches of before, which had two secrets in place of a token, the first."""
         secret = rf'"secret":\s*"(?:{"|".join(tokens)})"'.encode()
         stdout = re.sub(secret, f'"token":"{tokens[0]}"'.encode(), raw["stdout"])
-        said, errors = (one.decode("utf-8", "replace") for one in (stdout, raw.get("stderr", b"")))
-        interval = session_lines(said, tokens[0]).session_interval()
-        return cls(tokens[0], said, errors, raw.get(ARTIFACT), interval)
+        out, errors = (text.decode("utf-8", "replace") for text in (stdout, raw.get("stderr", b"")))
+        interval = session_lines(out, tokens[0]).session_interval()
+        return cls(tokens[0], out, errors, raw.get(ARTIFACT), interval)
 
     def job(self, nodes: Sequence[str], daemons: str) -> EndedJob:
         """The job of the launch, which took as long as its session."""
@@ -114,25 +114,30 @@ class Rereader:
         if (first := self._read.setdefault(token, this)) != this:
             yield f"its raw output is that of {first}"
 
-    def _differences(self, record: Record, found: Outcome) -> Iterator[str]:
-        if record.status != found.status:
+    def _differences(self, record: Record, again: Outcome) -> Iterator[str]:
+        if record.status != again.status:
             if record.status != "ok":
-                told = "is ok all the same" if found.status == "ok" else "says nothing"
-                raise NotReadError(f"recorded as {record.status}, of which their output {told}")
-            yield f"it is recorded as ok, its raw output is {found.status}: {found.reason}"
+                output = "is ok all the same" if again.status == "ok" else "says nothing"
+                raise NotReadError(f"recorded as {record.status}, of which their output {output}")
+            yield f"it is recorded as ok, its raw output is {again.status}: {again.reason}"
             return
-        kept, read = (_values(one.metrics, self._metrics) for one in (record, found))
-        for place in sorted(kept.keys() | read.keys(), key=str):
-            one, other = kept.get(place), read.get(place)
-            if one != other:
-                name, at = place
+        kept, read = (
+            _values(metrics, self._metrics) for metrics in (record.metrics, again.metrics)
+        )
+        for point in sorted(kept.keys() | read.keys(), key=str):
+            if kept.get(point) != read.get(point):
+                name, at = point
                 where = f"{name} at {dict(at)}" if at else name
-                yield f"{where} is {_told(one)} in the record, {_told(other)} in the raw output"
-        if record.status == "ok" and (ARTIFACT in record.artifacts) != (ARTIFACT in found.files):
+                values = _value_text(kept.get(point)), _value_text(read.get(point))
+                yield f"{where} is {values[0]} in the record, {values[1]} in the raw output"
+        if record.status == "ok" and (ARTIFACT in record.artifacts) != (ARTIFACT in again.files):
             yield "its values lie in a file, or not, other than its check does"
-        if record.status == "ok" and (found.profile or []) != (record.profile or []):
+        if record.status == "ok" and (again.profile or []) != (record.profile or []):
             yield "its MPI profile is not that of the raw output"
-        flags = [", ".join(sorted({*one.flags} - {RAW_CUT})) or "none" for one in (record, found)]
+        flags = [
+            ", ".join(sorted({*names} - {RAW_CUT})) or "none"
+            for names in (record.flags, again.flags)
+        ]
         if flags[0] != flags[1]:
             yield f"its flags are {flags[0]}, by the raw output {flags[1]}"
 
@@ -183,16 +188,16 @@ def _params(definition: CheckDefinition[Any], case: PlannedCase) -> Any:
         raise NotReadError("the check here has no such parameters") from error
 
 
-def _values(metrics: Iterable[Metric], names: Container[str]) -> dict[_Place, Any]:
+def _values(metrics: Iterable[Metric], names: Container[str]) -> dict[_Point, tuple[Any, ...]]:
     """Metrics by name and point; without hops, which the site's file tells."""
     return {
-        (one.name, tuple(sorted((one.at or {}).items()))): (
-            *(one.value, one.unit, one.better, one.samples),
+        (metric.name, tuple(sorted((metric.at or {}).items()))): (
+            *(metric.value, metric.unit, metric.better, metric.samples),
         )
-        for one in metrics
-        if one.name in names and one.name != HOPS.name
+        for metric in metrics
+        if metric.name in names and metric.name != HOPS.name
     }
 
 
-def _told(found: tuple[Any, ...] | None) -> str:
-    return "missing" if found is None else f"{found[0]!r} {found[1]}, {found[2]} is better"
+def _value_text(value: tuple[Any, ...] | None) -> str:
+    return "missing" if value is None else f"{value[0]!r} {value[1]}, {value[2]} is better"

@@ -13,19 +13,12 @@ from msgspec.structs import replace
 
 from assay import ROOT
 from assay.build.sources import refuse_stale_builds
-from assay.build.spack import in_use
+from assay.build.spack import locked
 from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
 from assay.plan.cases import planned_variants, refuse_foreign_parameters
+from assay.run import infrastructure
 from assay.run.driver import Driver
-from assay.run.infrastructure import Interruption, require_slurm
-from assay.run.partition import (
-    OwnJob,
-    own_allocation,
-    partition_limits,
-    partition_nodes,
-    refuse_unfit_cases,
-)
-from assay.run.progress import Progress, time_text
+from assay.run.progress import Interruption, Progress, time_text
 from assay.run.provenance import gather, only_here
 from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
@@ -38,6 +31,7 @@ from assay.sites.values import expanded, unset_fault
 from assay.terminal import Say
 from checks.common.base import leaf_of
 from checks.common.registry import FOLDERS, GIVEN, checks_with
+from checks.common.slurm.allocation import Allocation
 from checks.common.sources import CHECKS, launch_files
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
@@ -69,7 +63,7 @@ def start_run(
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
     plan = _planned(completed(campaign, site), site, narrowing)
-    require_slurm(site)
+    infrastructure.require_slurm(site)
     progress = Progress(live)
     site, own_job = _placed(site, plan, progress.say)
     assert campaign.origin is not None
@@ -79,7 +73,7 @@ def start_run(
         asked_as=site_name,
         builds=builder,
         nodes_left_out=sorted(nodes_left_out),
-        partition_nodes=partition_nodes(site),
+        partition_nodes=infrastructure.partition_nodes(site),
         in_one_job=own_job is not None or None,
     )
     _write_provenance(run, plan, gather(site, asked, run.run_id, plan), campaign_name)
@@ -137,7 +131,7 @@ def resume_run(
     site = site.with_builds(began.builds).without_nodes(began.nodes_left_out or ())
     site = site.with_variants(planned_variants(plan, run.plan_file))
     _refuse_other_site(run, plan, site)
-    require_slurm(site)
+    infrastructure.require_slurm(site)
     progress = Progress(live)
     site, own_job = _placed(site, plan, progress.say)
     with _held(run, ledger):
@@ -198,17 +192,17 @@ def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
         )
 
 
-def _placed(site: Site, plan: Plan, say: Say) -> tuple[Site, OwnJob | None]:
+def _placed(site: Site, plan: Plan, say: Say) -> tuple[Site, Allocation | None]:
     """The site with the longest job that Slurm's partition takes, and the job that assay runs in,
     if launches are its steps. Raises AssayError for a plan with launches that can never run there.
     """
-    most_nodes, longest_s = partition_limits(site)
+    most_nodes, longest_s = infrastructure.partition_limits(site)
     cases = [case for case in plan.cases if case.skipped is None]
     suites = [c.check for c in cases if isinstance(plan.brought.get(c.check), ReframeTest)]
     asks = any(case.resources for case in cases)
-    inherited = None if asks else own_allocation(site, cases, plan.seed, say)
+    inherited = None if asks else infrastructure.own_allocation(site, cases, plan.seed, say)
     if inherited is None:
-        refuse_unfit_cases(site, plan, most_nodes, longest_s)
+        infrastructure.refuse_unfit_cases(site, plan, most_nodes, longest_s)
     elif suites:
         raise AssayError(
             f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own:"
@@ -216,7 +210,7 @@ def _placed(site: Site, plan: Plan, say: Say) -> tuple[Site, OwnJob | None]:
         )
     else:
         say(f"launches are steps of job {inherited.job_id}, in which assay runs")
-    return site.changed(longest_job_s=longest_s), OwnJob(inherited) if inherited else None
+    return site.changed(longest_job_s=longest_s), inherited
 
 
 @contextmanager
@@ -236,7 +230,7 @@ def _held(run: RunDirectory, ledger: Ledger) -> Iterator[None]:
 
 
 def _drive(
-    run: RunDirectory, ledger: Ledger, site: Site, progress: Progress, own_job: OwnJob | None
+    run: RunDirectory, ledger: Ledger, site: Site, progress: Progress, own_job: Allocation | None
 ) -> StatusForm:
     """Run what is left of a run; gives its status."""
     uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
@@ -247,7 +241,8 @@ def _drive(
             progress.say(f"not taken from this shell: {names}; jobs get what site.yaml says")
         site.show_to_jobs(_folders_read(site, run.plan()))
         # No build may change what the run's launches use.
-        with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
+        kept = locked(spack_home(), shared=True) if uses_spack else nullcontext()
+        with kept, Interruption() as interruption:
             not_run = Driver(run, ledger, site, progress, interruption, own_job=own_job).run()
         status = run_status(run, ledger)
         took = f", in {time_text(time.monotonic() - began)}"

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay import ROOT
-from assay.build.spack import building, in_use
+from assay.build.spack import locked
 from assay.run.driver import Driver
 from assay.run.progress import QUIET_S, Progress
 from assay.sites import builds
@@ -61,8 +61,8 @@ def test_a_run_says_what_its_session_builds(capsys):
 HOLDER = """
 import sys
 from pathlib import Path
-from assay.build.spack import building
-with building(Path(sys.argv[1])):
+from assay.build.spack import locked
+with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -83,24 +83,20 @@ def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, sai
             4, "build", "--mirror", "distribution", "--site", "virtual"
         )
         holder.kill()
-    with building(home):
+    with locked(home):
         pass
 
 
 def test_runs_use_a_home_together_and_keep_builds_out(home):
-    with building(home):
-        pass
     refused = pytest.raises(InfrastructureError, match="a run")
-    with in_use(home), in_use(home), refused, building(home):
+    with locked(home, shared=True), locked(home, shared=True), refused, locked(home):
         pass
     refused = pytest.raises(InfrastructureError, match="a build is under way")
-    with building(home), refused, in_use(home):
+    with locked(home), refused, locked(home, shared=True):
         pass
 
 
-def test_a_home_without_a_lock_can_be_used_and_one_that_cannot_be_made_is_told(tmp_path):
-    with in_use(tmp_path):
-        assert not list(tmp_path.iterdir())
+def test_a_home_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InfrastructureError, match=builds.HOME), building(tmp_path / "file" / "x"):
+    with pytest.raises(InfrastructureError, match=builds.HOME), locked(tmp_path / "file" / "x"):
         pass

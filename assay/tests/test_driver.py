@@ -3,19 +3,21 @@
 told that they are needed; without a cluster."""
 
 import signal
+from types import SimpleNamespace
 
 import pytest
 
 from assay.plan import make_plan
 from assay.run import infrastructure
-from assay.run.infrastructure import Interruption, end_jobs, end_steps
-from assay.run.launches import Attempts, in_sessions, launches_to_come
+from assay.run.infrastructure import end_jobs, end_steps
+from assay.run.launches import in_sessions, launches_to_come
+from assay.run.progress import Interruption, Waiting
 from assay.schema import campaign_from_text
 from assay.tests.test_partition import SITE, say
 from assay.tests.test_partition import site as site_of_scripts
-from checks.common.session.outcome import Outcome
 from checks.common.slurm.commands import Answer
-from records.errors import InfrastructureError
+from records.errors import AssayError, InfrastructureError
+from records.run.queue_state import QueueState
 from records.tests.made import record
 from records.waiting import CLEARING_S
 
@@ -102,13 +104,13 @@ def slurm(site, monkeypatch):
             jobs = [f"\necho {job} {state} assay-run" for job, state in states(passed).items()]
             say(site, "squeue", "".join(["echo 5 RUNNING assay-other", *jobs]))
 
-        clock, said = Clock(show), []
+        clock = Clock(show)
         monkeypatch.setattr(infrastructure, "time", clock)
         monkeypatch.setattr(infrastructure, "scaled", lambda limit_s: limit_s)
         say(site, "scancel", 'echo "$*" >> "$0.asked"')
         show(0.0)
-        end_jobs(site, "run", say=said.append, pause=clock.pause, **more)
-        return clock.now - 1000.0, said
+        end_jobs(site, "run", pause=clock.pause, **more)
+        return clock.now - 1000.0
 
     return ending
 
@@ -120,11 +122,9 @@ def cancelled(site):
 
 def test_nodes_that_take_minutes_to_clear_are_waited_for(slurm, site):
     ends = lambda passed: "RUNNING" if passed < 1 else "COMPLETING"  # noqa: E731
-    took, said = slurm(lambda passed: {"7": ends(passed)} if passed < 70 else {})
+    took = slurm(lambda passed: {"7": ends(passed)} if passed < 70 else {})
     assert 70 <= took < 72
     assert cancelled(site) == ["7"]
-    (told,) = said
-    assert "cleared the nodes of job 7" in told
 
 
 def test_nodes_that_are_never_cleared_end_the_wait_and_a_job_is_told_every_few_seconds(slurm, site):
@@ -164,21 +164,6 @@ def test_steps_that_launches_of_the_run_left_are_ended(monkeypatch):
         end_steps(None, "quick-1", "12")
 
 
-@pytest.mark.parametrize("fault", ["allocation", "clock"])
-def test_a_launch_lost_by_what_is_not_its_own_has_its_attempt_still(fault):
-    cut, other, *_ = launches_to_come(plan(), [])
-    attempts = Attempts(retries=0)
-    lost = Outcome("lost", "allocation 7 was cancelled, or a clock was set", fault=fault)
-    attempts.made(cut, lost)
-    attempts.made(other, Outcome("lost", "node n1 died", fault="nodes"))
-    assert (attempts.left(cut), attempts.left(other)) == (True, False)
-    attempts.made(cut, lost)
-    assert not attempts.left(cut)
-    retried = Attempts(retries=1)
-    retried.made(other, Outcome("lost", "node n1 died", fault="nodes"))
-    assert retried.left(other)
-
-
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_each_signal_asks_a_run_to_end_unless_it_is_ignored(name):
     number = signal.Signals[name]
@@ -194,3 +179,25 @@ def test_each_signal_asks_a_run_to_end_unless_it_is_ignored(name):
             interruption.check()
     finally:
         signal.signal(number, before)
+
+
+def waiting(folder, limit_s=None):
+    progress = SimpleNamespace(doing=lambda _: None, say=lambda _: None)
+    return Waiting(SimpleNamespace(path=folder), progress, limit_s)
+
+
+def pending(waited_s):
+    return QueueState(state="pending", since="2026-11-24T08:00:00.000Z", waited_s=waited_s)
+
+
+def test_nobody_has_waited_longer_than_the_run_has_been_going(tmp_path):
+    told = waiting(tmp_path, limit_s=1000.0)
+    told.heed(pending(1e300), "a build")
+    assert told.seconds < 1000
+    told.over()
+    assert told.seconds < 1000
+
+
+def test_the_limit_ends_a_run_that_has_waited(tmp_path):
+    with pytest.raises(AssayError, match="queue_s = 0 is used up"):
+        waiting(tmp_path, limit_s=0.0).heed(pending(1.0), "a build")

@@ -13,10 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from assay.probe.trials import TrialResult
-from assay.run import kept_builds
-from assay.run.kept_builds import KeptBuilds, kept_folder
+from assay.run import environments
+from assay.run.environments import KeptBuilds, kept_folder
 from assay.run.provenance import environment_as_run, with_facts
-from assay.run.work_folder import WorkFolder
+from assay.run.session import WorkFolder
 from assay.sites.loading import SlurmSite, VirtualSite
 from assay.sites.site_file import read_description
 from assay.tests.test_stored_run import RUN
@@ -48,11 +48,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Owned:
 
 
 class Builds:
-    """Builds of runs in one cache, each in a work folder of its own; `said` is what they say."""
+    """Builds of runs in one cache, each in a work folder of its own."""
 
     def __init__(self, site: Owned, folder: Path) -> None:
         self._site, self._folder = site, folder
-        self.said: list[str] = []
         self.work: list[WorkFolder] = []
 
     def of(self, run: str) -> KeptBuilds:
@@ -64,7 +63,7 @@ class Builds:
         work = WorkFolder(self._site, folder)
         work.fresh_session()
         self.work.append(work)
-        made = KeptBuilds(self._site, RunDirectory(folder), work, ["mpich"], self.said.append)
+        made = KeptBuilds(self._site, RunDirectory(folder), work, ["mpich"])
         made.lay_out()
         return made
 
@@ -88,7 +87,7 @@ def builds(site: Owned, tmp_path: Path) -> Builds:
 def compiled_with(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     """Let every environment say that it compiles with this version."""
     told = replace(as_run(), compiler_version=version)
-    monkeypatch.setattr(kept_builds, "environment_as_run", lambda *_: told)
+    monkeypatch.setattr(environments, "environment_as_run", lambda *_: told)
 
 
 @cache
@@ -113,7 +112,7 @@ def test_a_later_run_finds_what_was_built(builds: Builds, monkeypatch) -> None:
     assert later.executed([str(copy)]) == ({"pt2pt": DIGEST}, None)
     assert not (copy.parent / "library").exists()
     with monkeypatch.context() as patch:
-        patch.setattr(kept_builds, "sources_digest", lambda *_, **__: "other")
+        patch.setattr(environments, "sources_digest", lambda *_, **__: "other")
         builds.of("other")
         assert not [*builds.programs.iterdir()]
     with monkeypatch.context() as patch:
@@ -123,7 +122,6 @@ def test_a_later_run_finds_what_was_built(builds: Builds, monkeypatch) -> None:
     compiled_with(monkeypatch, "gcc 13")
     builds.of("three")
     assert not [*builds.programs.iterdir()]
-    assert builds.said == []
 
 
 def test_a_cluster_brought_up_anew_is_another_one() -> None:
@@ -180,7 +178,7 @@ def test_a_launch_runs_what_was_built_or_described(builds, tmp_path) -> None:
 def test_what_a_program_has_become_has_another_digest(builds, tmp_path, monkeypatch) -> None:
     made, own = builds.of("one"), tmp_path / "xhpl"
     assert made.executed([str(own)])[0]["xhpl"] is not None
-    monkeypatch.setattr(kept_builds, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(environments, "MOST_BYTES", 1 << 20)
     os.truncate(own, 1 << 40)
     for become in (lambda: None, own.unlink, lambda: os.mkfifo(own)):
         become()
@@ -191,7 +189,7 @@ def test_what_a_program_has_become_has_another_digest(builds, tmp_path, monkeypa
 
 
 def test_the_last_used_ones_are_kept(builds, monkeypatch) -> None:
-    monkeypatch.setattr(kept_builds, "MOST_KEPT", 3)
+    monkeypatch.setattr(environments, "MOST_KEPT", 3)
     kept_folder().mkdir(parents=True)
     for number in range(5):
         path = kept_folder() / f"{number}.tar"

@@ -5,8 +5,8 @@ its nodes launches get, if any; what can never run is refused before anything is
 import pytest
 
 from assay.plan import make_plan
-from assay.run.infrastructure import asked
-from assay.run.partition import (
+from assay.run.infrastructure import (
+    asked,
     own_allocation,
     own_job,
     partition_limits,
@@ -28,9 +28,8 @@ JOB = (
     "JobId=17 {array}JobName=batch UserId=ada(5012) GroupId=phys(500) QOS=normal JobState=RUNNING"
     " Reason=None BatchFlag=1 TimeLimit=01:00:00 StartTime=2025-02-03T10:00:02"
     " EndTime=2030-02-03T10:05:02 Partition=all NodeList={nodes} BatchHost=n1 NumNodes=4"
-    " NumCPUs={cpus} Features={features} OverSubscribe={share} Comment=x"
+    " NumCPUs=4 OverSubscribe={share} Comment=x"
 )
-NODE = "NodeName={} Arch=x86_64 CoresPerSocket=32 CPUAlloc=64 {}CPUTot=128 ThreadsPerCore=2"
 HARNESS = "login1"
 CAMPAIGN = """
 schema: 1
@@ -81,12 +80,9 @@ def inside(monkeypatch):
     monkeypatch.setattr("socket.gethostname", lambda: HARNESS)
 
 
-def in_job(site, *, lines="{job}", array="", nodes="n1,n2,n3,n4", share="NO", **more):
+def in_job(site, *, lines="{job}", array="", nodes="n1,n2,n3,n4", share="NO"):
     """Let the site's scontrol describe job 17 so; `lines` are all that it prints."""
-    told = {"cpus": 4, "features": "(null)", **more}
-    job = JOB.format(array=array, nodes=nodes, share=share, **told)
-    effective = f"CPUEfctv={told['effective']} " if "effective" in told else ""
-    each = "\n".join(NODE.format(name, effective) for name in nodes.split(","))
+    job = JOB.format(array=array, nodes=nodes, share=share)
     say(
         site,
         "scontrol",
@@ -94,7 +90,6 @@ def in_job(site, *, lines="{job}", array="", nodes="n1,n2,n3,n4", share="NO", **
 *config*) echo 'ClusterName             = theirs' ;;
 *"job -o 17"*) echo '{lines.format(job=job)}' ;;
 *hostnames*) echo "$3" | tr , '\\n' ;;
-*"node -o"*) echo '{each}' ;;
 esac""",
     )
 
@@ -125,17 +120,12 @@ def drawn_from(site, nodes=2):
     ],
 )
 def test_what_can_never_run_in_the_partition_is_refused(site, limits, told):
+    assert partition_limits(site) == (4, None)
     refuse_unfit_cases(site, plan(), *partition_limits(site))
     partition_of(site, **limits)
     with pytest.raises(AssayError, match=told) as caught:
         refuse_unfit_cases(site, plan(), *partition_limits(site))
     assert caught.value.status == 2
-
-
-def test_the_longest_job_is_that_of_the_partition(site):
-    assert partition_limits(site)[1] is None
-    partition_of(site, time="00:03:00")
-    assert partition_limits(site)[1] == 180
 
 
 def test_an_unknown_partition_is_named_with_those_there_are(site):
@@ -228,23 +218,10 @@ def test_no_node_is_taken_for_one_of_a_kind_that_slurm_alone_knows(site, options
     assert partition_nodes(site) == nodes.split()
 
 
-@pytest.mark.parametrize(
-    ("cpus", "share", "effective", "whole"),
-    [
-        (512, "OK", {}, True),
-        (256, "OK", {}, False),
-        (256, "NO", {}, True),
-        (496, "OK", {"effective": 124}, True),
-    ],
-)
-def test_half_the_hardware_threads_are_no_whole_node(site, cpus, share, effective, whole):
-    site.description = site.description.model_copy(update={"cores_per_node": 64})
-    in_job(site, cpus=cpus, share=share, **effective)
-    assert (drawn_from(site)[0] is not None) == whole
-    # Without nodes to ask, cores decide.
-    script = site.programs / "scontrol"
-    script.write_text(script.read_text().replace("CPUTot=", "CPUs="))
-    assert drawn_from(site)[0] is not None
+def test_a_job_that_may_share_its_nodes_has_none_for_launches(site):
+    in_job(site, share="OK")
+    nodes, (said,) = drawn_from(site)
+    assert nodes is None and "(--exclusive)" in said
 
 
 def test_the_harness_leaves_its_node_to_itself_where_others_suffice(site, monkeypatch):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.run.recording import RawArchives
+from assay.run.launches import RawArchives
 from assay.tests.test_work_folder import made_run, work_folder
 from checks.common.session.outcome import Outcome
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
@@ -31,7 +31,9 @@ def work(run, tmp_path):
 def kept(run, work, *outcomes, stem="case"):
     """The artifacts of each outcome, one a block."""
     with RawArchives(run, SimpleNamespace(entries=[]), print) as raw:
-        return [raw.keep(work, stem, block, one) for block, one in enumerate(outcomes, 1)]
+        return [
+            raw.keep(work.open, stem, block, outcome) for block, outcome in enumerate(outcomes, 1)
+        ]
 
 
 @pytest.mark.parametrize(

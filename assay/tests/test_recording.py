@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong statements of a check's code make its launch wrong."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from assay.run.driver import Driver
-from assay.run.launches import Attempts, Launch
-from assay.run.recording import RecordMaker
+from assay.run.launches import Launch, RecordMaker
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
 from assay.tests.test_accept_every_campaign import stored_run
@@ -56,15 +56,14 @@ def drive(tmp_path_factory):
         launch = Launch.of(case, index=0, block=right.block, attempt=right.attempt, limit_s=9.0)
         site, driver, written = SlurmSite(read_description("virtual")), Driver.__new__(Driver), []
         vars(driver).update(
-            work=None,
+            work=SimpleNamespace(open=None),
             ledger=SimpleNamespace(add=written.append),
             own_job=None,
             progress=SimpleNamespace(record=str),
             _raw=SimpleNamespace(keep=lambda *_: right.artifacts),
             _kept_builds=SimpleNamespace(executed=lambda *_: (programs, None)),
             _records=RecordMaker(run, site),
-            _attempts=Attempts(0),
-            _batch={},
+            _made=Counter(),
             _results=0,
         )
         message = msgspec.convert(change(honest_message(right)), Outcome)

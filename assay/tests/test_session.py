@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from assay.run import session as sessions
 from assay.run.launches import Launch
-from assay.run.session import Session
-from assay.run.work_folder import WorkFolder
+from assay.run.session import Session, WorkFolder
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
 from assay.tests.test_work_folder import made_run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.run.work_folder import WorkFolder
+from assay.run.session import WorkFolder
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
 from records.errors import InfrastructureError

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.plan import Narrowing, completed, earlier_times, make_plan
-from assay.run.named_runs import fitting
+from assay.run.status import fitting
 from assay.sites.loading import site_to_plan_for
 from assay.sites.site import Site
 from plugins.contract.forms import ContractRisk

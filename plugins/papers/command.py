@@ -11,7 +11,7 @@ import msgspec
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, argument, pictures
 from assay.documents.report import write_document
-from assay.run.named_runs import fitting, run_of, unsaid
+from assay.run.status import fitting, run_of, unsaid
 from assay.screens.screen import Screen
 from plugins.papers.document import make_document
 from plugins.papers.result import paper_result

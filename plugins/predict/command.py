@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, MOST_NODES, NEWEST, argument, repeated
-from assay.run.named_runs import run_of
+from assay.run.status import run_of
 from assay.screens.pages import print_result
 from plugins.predict.predict import CHECKS, predict
 from plugins.predict.result import prediction_result

@@ -10,7 +10,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assay.cli.arguments import JSON, NEWEST, Verbs, argument, flag, repeated, site
-from assay.run.named_runs import run_of
+from assay.run.status import run_of
 from assay.screens.pages import print_form, print_or_write, show_pages
 from assay.screens.screen import Screen
 from assay.sites.loading import site_to_plan_for

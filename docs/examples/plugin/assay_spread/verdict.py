@@ -1,7 +1,7 @@
 """The command, the verdict and the section."""
 
 from assay.cli import arguments
-from assay.run.named_runs import run_of
+from assay.run.status import run_of
 from assay.screens.pages import print_result
 from records.errors import ExitStatus
 from records.forms import Form
