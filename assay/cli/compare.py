@@ -42,7 +42,7 @@ def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
     return first.path, run_of(arguments.run_b, fits, kind, f"assay run {campaign}").path
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def declare_compare(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `assay compare`."""
     shared.declare(
         parser,

@@ -50,7 +50,7 @@ def _history(source: Path, site: str | None, campaign: str | None) -> Iterator[S
                 yield from night_result(newest_night(history, str(source))).samples()
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def declare_export(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `assay export`."""
     only = "of a history only this one; default: all"
     shared.declare(

@@ -66,7 +66,7 @@ def tell_checks(path: Path, checks: Sequence[Check], *, proven: bool, as_json: b
     return status
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def declare_verify(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `assay verify`."""
     shared.declare(
         parser,

@@ -12,8 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from assay.probe.job import WorkFolderError
-from assay.probe.probe import Probes
+from assay.probe.probe import Probes, WorkFolderError
 from assay.probe.trials import ProbeResult, Trial, TrialResult, fault_of, trial_of
 from assay.run.infrastructure import trouble
 from assay.run.progress import Waiting
@@ -124,8 +123,7 @@ class Preflight:
         """Facts that a job found."""
         limit_s = int(_JOB_S + scaled(_ENVIRONMENT_S) * len(trials))
         options = [f"--comment=assay-{self._work.name}", "--no-requeue"]
-        job = probes.submit(name, nodes, 1, trials, limit_s=limit_s, options=options)
-        result = probes.result(job)
+        result = probes.submit(name, nodes, 1, trials, limit_s=limit_s, options=options)()
         self.nodes |= result.nodes
         self.trials |= result.trials
         return result
