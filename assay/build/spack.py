@@ -49,38 +49,10 @@ _PROGRESS = re.compile(
     r"|Concretized .*|Fetching .*|\S+ : externally installed.*)"
 )
 _SHORT = re.compile(r"(-[a-z0-9]{32})( \[\d+/\d+\])?")
-_HASH = re.compile(r"-[a-z0-9]{32}\b")
-#: What Spack prints, what it means, and the error that it is. The first match counts.
-_KNOWN: tuple[tuple[str, str, type[AssayError]], ...] = (
-    (
-        r"No space left on device|Disk quota exceeded",
-        f"the disk is full below {{home}}; make room, or name another place with {HOME}",
-        InfrastructureError,
-    ),
-    (
-        r"sha256 checksum failed for (?P<what>\S+)",
-        "{what} has not the checksum that its recipe states; it was not used. Fill the source"
-        " mirror anew: assay build --mirror distribution",
-        InfrastructureError,
-    ),
-    (
-        r"All fetchers failed for (?:resource |spack-stage-)?(?P<what>\S+)",
-        "no source for {what}: neither the mirror {home}/mirror nor the recipe's own place gave it."
-        " Fill the mirror: assay build --mirror distribution",
-        InfrastructureError,
-    ),
-    (
-        r"Skipping build of \S+ since (?P<what>\S+) failed",
-        "{what} could not be built; the log ends with its reason",
-        InfrastructureError,
-    ),
-    (
-        r"(?i)Error: (?P<what>.*(?:cannot match any known version|cannot satisfy|unsatisfiable"
-        r"|failed to concretize|has no version that satisfies|not buildable)[^\n]*)",
-        "Spack cannot resolve it: {what}. See compilers, externals and target in the site's"
-        " packages.yaml and in the platform's",
-        AssayError,
-    ),
+#: What Spack prints where the site's packages.yaml or the platform's cannot be met.
+_UNRESOLVED = re.compile(
+    r"cannot match any known version|cannot satisfy|unsatisfiable|failed to concretize"
+    r"|has no version that satisfies|not buildable"
 )
 
 
@@ -258,7 +230,7 @@ class SpackCommands:
             # A wrong archive stays in the stage and would be used again.
             if words[0] == "fetch":
                 shutil.rmtree(self.spack.home / "stage", ignore_errors=True)
-            raise explained(doing, text, log, self.spack.home)
+            raise explained(doing, text, log)
         self.say(f"{doing}: {time.monotonic() - began:.0f} s")
         return text
 
@@ -287,14 +259,11 @@ class SpackCommands:
         return "".join(lines), process.returncode
 
 
-def explained(doing: str, text: str, log: Path, home: Path) -> AssayError:
+def explained(doing: str, text: str, log: Path) -> AssayError:
     """The error to raise when Spack failed at `doing`, having printed `text`, kept in `log`."""
-    for pattern, meaning, kind in _KNOWN:
-        if match := re.search(pattern, text):
-            what = _HASH.sub("", (match.groupdict().get("what") or "").split("/")[-1])
-            message = meaning.format(what=what.strip(" .'\""), home=home)
-            return kind(f"{doing}: {message} (log: {log})")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
-    shown = errors[0] if errors else (lines or ["Spack printed nothing"])[-1]
-    return InfrastructureError(f"{doing}: {shown[:300]} (log: {log})")
+    shown = (errors or lines[-1:] or ["Spack printed nothing"])[0]
+    remedy = "; assay build --mirror fills the mirror" if "All fetchers failed" in text else ""
+    kind = AssayError if _UNRESOLVED.search(text) else InfrastructureError
+    return kind(f"{doing}: {shown[:300]}{remedy} (log: {log})")

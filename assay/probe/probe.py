@@ -315,9 +315,7 @@ class Probes:
             shape = [f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}", "--exclusive"]
             length = f"--time={max(1, -(-limit_s // 60))}"
             options = [*described.access, *options, *shape, length]
-            job = Job(
-                self.folder, name, script, options, pause=self._pause, watch=self._watch
-            )
+            job = Job(self.folder, name, script, options, pause=self._pause, watch=self._watch)
             self._jobs.append(job)
         return lambda: self._result(job.wait(), trials)
 
