@@ -10,13 +10,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from errno import EIO, EPIPE
 from io import TextIOWrapper
-from threading import Event, Thread
 from typing import Any, TextIO, cast
 
-from records.errors import AssayError
 from records.text.plain_text import plain
 from reports.notation.units import unbroken
 
@@ -107,25 +105,6 @@ def leave_pipe(stream: TextIO) -> None:
 def say(text: str, *, hang: int = HANG) -> None:
     """Print a text for people: lines that are too long are broken, and go on indented by `hang`."""
     print(folded(text, width_of(sys.stdout), hang), flush=True)
-
-
-@contextmanager
-def said_meanwhile(say: Say, told: Callable[[], str], every_s: float) -> Iterator[None]:
-    """Within this, say what is being done every `every_s` seconds."""
-    ended = Event()
-
-    def tell() -> None:
-        while not ended.wait(every_s):
-            with suppress(OSError, AssayError):  # the terminal, or what it tells of, is gone
-                say(told())
-
-    teller = Thread(target=tell, daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        teller.join()
 
 
 def own_stdout() -> TextIO:

@@ -37,8 +37,6 @@ class BuildRequest:
     built: SpackDescription
     asked: Sequence[str] = ()
     offline: bool = False
-    anew: bool = False
-    jobs: int = 0
 
     def views(self) -> list[str]:
         """Names of the views; raises AssayError for an environment that has none."""
@@ -71,28 +69,23 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
     already is not built again, so a build that failed continues where it stopped, and one that is
     complete only says so. Raises AssayError and InfrastructureError."""
     commands = prepare(spack, request, say)
-    resolve(commands, request.anew)
+    resolve(commands)
     lock = Lock(commands.environment / "spack.lock")
     facts = _facts(request, lock, commands.environment)
     files = {view: facts_file(request.site, view) for view in facts}
+    complete = True
     for view, path in files.items():
         # A view that is about to change is no longer complete.
         if path.is_file() and json.loads(path.read_bytes()) != facts[view]:
             path.unlink()
+        complete &= path.is_file() and view_folder(request.site, view).is_dir()
     roots = sorted({root for known in facts.values() for root in known["roots"]})
-    #: The digest of our sources, by the hash of each package that is built from them.
-    ours = lock.hashes_of(sources.OUR_PACKAGES, roots)
-    digests = dict.fromkeys(ours, sources.sources_digest())
     there = set(commands.run("looking at what is built", "find", "--format", "{hash}").split())
-    changed = sources.changed(commands, there, digests)
-    laid = all(
-        path.is_file() and view_folder(request.site, view).is_dir() for view, path in files.items()
-    )
-    if laid and there.issuperset(roots) and not changed:
+    if complete and there.issuperset(roots):
         say(f"nothing has changed since these were built: {', '.join(facts)}")
         return
-    install(commands, roots, changed, request.jobs)
-    sources.note(commands, digests)
+    # Spack's hash does not tell from which of our sources a package was built.
+    install(commands, roots, sorted(there & lock.hashes_of(sources.OUR_PACKAGES, roots)))
     for view, path in files.items():
         path.parent.mkdir(exist_ok=True)
         write_whole(path, json.dumps(facts[view], indent=1).encode())
@@ -158,16 +151,16 @@ def _lay_environment(built: SpackDescription, folder: Path, packages: list[Path]
     noted.write_text(digest)
 
 
-def resolve(commands: SpackCommands, anew: bool = False) -> None:
-    """Choose every version and variant that the lock does not hold; `anew`: all of them."""
-    commands.run("choosing versions and variants", "concretize", *(["--force"] if anew else []))
+def resolve(commands: SpackCommands) -> None:
+    """Choose every version and variant that the lock does not hold."""
+    commands.run("choosing versions and variants", "concretize")
 
 
-def install(commands: SpackCommands, roots: list[str], again: list[str], jobs: int) -> None:
+def install(commands: SpackCommands, roots: list[str], again: list[str]) -> None:
     """Fetch and check all sources, build what is missing, lay out the views. `again`: installed
-    packages whose sources have changed since."""
+    packages whose sources may have changed since."""
     specs = [f"/{root}" for root in roots]
-    words = ["install", "--only-concrete", "-j", str(jobs or len(os.sched_getaffinity(0)))]
+    words = ["install", "--only-concrete", "-j", str(len(os.sched_getaffinity(0)))]
     commands.run("fetching sources", "fetch", "--missing", "--dependencies", *specs)
     if again:
         changed = [f"/{one}" for one in again]
@@ -236,9 +229,9 @@ class Lock:
             }
         return dict(sorted(packages.items()))
 
-    def hashes_of(self, names: Collection[str], roots: list[str]) -> list[str]:
+    def hashes_of(self, names: Collection[str], roots: list[str]) -> set[str]:
         """Hashes of the packages of these names that `roots` need."""
-        return sorted(h for h in self._below(roots, _STAYING) if self.specs[h]["name"] in names)
+        return {h for h in self._below(roots, _STAYING) if self.specs[h]["name"] in names}
 
 
 def _variants(parameters: dict[str, Any]) -> str:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sources of builds: C sources of ours by their digest, and archives in the source mirror.
 
-Spack's hash does not tell from which of our sources a package was built: a file in the Spack home,
-which all sites share, has their digest by the package's hash; a package that it does not name is
-built again. The mirror has every archive that a build needs, named by its checksum. It is filled
+The mirror has every archive that a build needs, named by its checksum. It is filled
 from the distribution's source packages, or by Spack from the recipes' own places; then its folder
 can be carried to a machine that reaches neither.
 """
@@ -11,11 +9,10 @@ can be carried to a machine that reaches neither.
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import yaml
@@ -28,11 +25,9 @@ from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.sources import c_sources, shipped_folders
 from records.errors import AssayError, InfrastructureError
-from records.files import write_whole
 
 #: Packages that are built from the checkout's C sources.
 OUR_PACKAGES = ("assay-benchmarks", "assay-hpl", "su3-rmd")
-_NOTES = "our-sources.json"
 
 
 def sources_digest(*folders: Path, files: Callable[[Path], list[Path]] = c_sources) -> str:
@@ -56,28 +51,6 @@ def refuse_stale_builds(site: Site, environments: Iterable[str]) -> None:
             f"site {site.name}: Spack built {', '.join(stale)} from other C sources than the"
             f" checkout has now. Run: assay build --site {site.name}"
         )
-
-
-def changed(
-    commands: SpackCommands, there: Collection[str], digests: Mapping[str, str]
-) -> list[str]:
-    """The packages `there` that are not known to be of the sources with these digests."""
-    noted = _noted(commands)
-    return [
-        known for known, digest in digests.items() if known in there and noted.get(known) != digest
-    ]
-
-
-def note(commands: SpackCommands, digests: Mapping[str, str]) -> None:
-    """Note that the packages were built from the sources with these digests."""
-    noted = {**_noted(commands), **digests}
-    write_whole(commands.spack.home / _NOTES, json.dumps(noted, indent=1).encode())
-
-
-def _noted(commands: SpackCommands) -> dict[str, str]:
-    path = commands.spack.home / _NOTES
-    noted: dict[str, str] = json.loads(path.read_bytes()) if path.is_file() else {}
-    return noted
 
 
 class SourceArchive(BaseModel):
@@ -112,8 +85,8 @@ def archives_of(built: SpackDescription) -> list[SourceArchive]:
     return [archive for archive in stated if archive.environment in (None, built.environment)]
 
 
-def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int:
-    """Put the archives of the platform's sources.yaml into the mirror; gives how many are new.
+def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> None:
+    """Put the archives of the platform's sources.yaml into the mirror.
 
     Those which only another environment needs are left.
 
@@ -124,7 +97,7 @@ def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int
     archives = [a for a in archives_of(built) if not _is_right(a.path_in(mirror), a.sha256)]
     if not archives:
         say(f"mirror {mirror}: all archives are there, checksums right")
-        return 0
+        return
     try:
         mirror.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=mirror) as scratch:
@@ -135,7 +108,6 @@ def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int
                 _take(archive, Path(scratch), mirror, say)
     except OSError as error:
         raise InfrastructureError(f"mirror {mirror}: {error.strerror}; make room") from error
-    return len(archives)
 
 
 def _fetch(packages: list[str], folder: str) -> None:

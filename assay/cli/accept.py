@@ -1,38 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay accept`: the verdict of an acceptance, and its document."""
+"""`assay accept`: the verdict of an acceptance, and its document; `assay verify`: checksums, values
+and every verdict, computed once more."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from assay import criteria_files
 from assay.cli import arguments as shared
-from assay.cli.arguments import (
-    CHECK_FOLDERS,
-    JSON,
-    RUN,
-    argument,
-    flag,
-    pictures,
-    repeated,
-    site,
-)
+from assay.cli.arguments import CHECK_FOLDERS, JSON, RUN, argument, flag, pictures, repeated, site
 from assay.documents import acceptance_files as store
+from assay.documents.verify import Check, verify
 from assay.judging import STATUS, judged_run
-from assay.schema.criteria import load_criteria
+from assay.run.status import run_of
+from assay.schema.criteria import criteria_from_text, load_criteria
 from assay.schema.problems import listed
 from assay.screens.screen import Screen
+from assay.terminal import say
 from checks.common.registry import checks_with
-from records.errors import AssayError
+from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.input_files import kind_at, opened
 from records.run.chain import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
-from reports.verdicts.acceptance.dossier import FOLDER
+from reports.verdicts.acceptance.dossier import FOLDER, VerifiedPart, VerifyForm
 from reports.verdicts.acceptance.result import acceptance_result
 
 
@@ -106,5 +103,62 @@ def declare(parser: argparse.ArgumentParser) -> None:
         ),
         pictures("of the document"),
         site(None, "where to re-run; default: where the run was made"),
+        *(CHECK_FOLDERS, JSON),
+    )
+
+
+#: Nothing differs, but a rewrite of the whole folder would not have been detected.
+_CONSISTENT = "consistent; not proven by a signature"
+#: Where what is said of a check begins.
+_HANG = 11
+
+
+def verify_command(arguments: argparse.Namespace) -> int:
+    """`assay verify`: print what was verified; FAIL where something differs."""
+    from assay.run.provenance import made_with  # slow: Slurm's libraries
+    from assay.run.rereading import Rereader  # slow: ReFrame
+
+    judged = f"{FOLDER}/{store.SUMS}"
+    kind = "judged run", "assay accept"
+    run = run_of(arguments.run_name, lambda run: (run.path / judged).is_file(), *kind)
+    checks = verify(
+        run.path,
+        partial(criteria_from_text, checks=checks_with(run.plan().brought)),
+        Rereader(run.plan(), run.provenance()).faults,
+        made_with=made_with(),
+        signers=arguments.signers,
+    )
+    proven = arguments.signers is not None
+    return tell_checks(run.path, checks, proven=proven, as_json=arguments.json)
+
+
+def tell_checks(path: Path, checks: Sequence[Check], *, proven: bool, as_json: bool) -> int:
+    """Print checks of a folder; FAIL where something differs. `proven`: by a signature."""
+    good = all(check.good and not check.unproven for check in checks)
+    word = "NOT verified" if not good else "verified" if proven else _CONSISTENT
+    failed = not all(check.good for check in checks)
+    status = ExitStatus.FAIL if failed else ExitStatus.PASS if good else ExitStatus.INCONCLUSIVE
+    if as_json:
+        parts = [VerifiedPart.filled(check) for check in checks]
+        verified = word == "verified"
+        form = VerifyForm(result=word, verified=verified, run=str(path), checks=parts)
+        print(as_text(form), end="")
+        return status
+    for check in checks:
+        state = "DIFFERS" if not check.good else "unproven" if check.unproven else "ok"
+        say(f"{state:8} {check.what}", hang=_HANG)
+        for text in (*check.faults, *([check.note] if check.note else [])):
+            say(f"{'':{_HANG}}{text}")
+    say(f"{word}: {path}")
+    return status
+
+
+def declare_verify(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay verify`."""
+    shared.declare(
+        parser,
+        verify_command,
+        argument("run_name RUN", f"{RUN}; default: the newest judged run", nargs="?"),
+        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
         *(CHECK_FOLDERS, JSON),
     )

@@ -19,14 +19,8 @@ def build_command(arguments: argparse.Namespace) -> int:
     if arguments.mirror is not None:
         return _fill_mirror(arguments)
     asked = tuple(word for word in arguments.environments.split(",") if word)
-    request = BuildRequest(
-        arguments.site,
-        spack_section(arguments.site),
-        asked,
-        arguments.offline,
-        arguments.anew,
-        arguments.jobs,
-    )
+    built = spack_section(arguments.site)
+    request = BuildRequest(arguments.site, built, asked, arguments.offline)
     request.views()
     spack = find_spack()
     with locked(spack.home):
@@ -63,6 +57,4 @@ def declare(parser: argparse.ArgumentParser) -> None:
             choices=["distribution", "web"],
         ),
         flag("--offline", "sources from the mirror only"),
-        flag("--anew", "choose all versions anew, not by lock"),
-        argument("--jobs", "at once; default: one a core", type=int, default=0),
     )

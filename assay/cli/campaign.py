@@ -7,7 +7,6 @@ import argparse
 import signal
 import sys
 from dataclasses import replace
-from itertools import islice
 from typing import Annotated
 
 from assay.cli.arguments import (
@@ -21,7 +20,7 @@ from assay.cli.arguments import (
     flag,
     site,
 )
-from assay.loading import ended_by_ctrl_c
+from assay.entry import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
     Narrowing,
@@ -30,7 +29,6 @@ from assay.plan import (
     make_plan,
     render_plan,
 )
-from assay.run.status import MOST_OFFERED, fitting, run_status, unsaid
 from assay.schema import campaign_names, load_campaign
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of, site_to_plan_for
@@ -84,20 +82,6 @@ def _listed(name: str) -> ListedCampaign:
     )
 
 
-def _which_campaign() -> AssayError:
-    """Error of `assay run` without a campaign: names those there are, and which of the newest runs
-    can be resumed."""
-    named = [(f"assay run {name}", _listed(name).question) for name in campaign_names()]
-    begun = []
-    for run in islice(fitting(lambda run: not run.is_driven()), MOST_OFFERED):
-        status = run_status(run)
-        if not status.complete:
-            told = f"{status.campaign}, {status.done} of {status.planned} launches"
-            begun.append((f"assay run --resume {run.path.name}", told))
-    kinds = ("campaigns", named), ("runs that are not complete", begun)
-    return unsaid("run: which CAMPAIGN?", *kinds)
-
-
 def plan_command(arguments: argparse.Namespace) -> int:
     """`assay plan`: print the plan."""
     if arguments.campaign is None:
@@ -124,7 +108,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         from assay.run.start import resume_run, start_run  # slow: ReFrame
 
     if arguments.campaign is None and arguments.resume is None:
-        raise _which_campaign()
+        raise AssayError("run: give a CAMPAIGN (`assay plan` lists them), or --resume RUN")
     if arguments.campaign is not None and arguments.resume is not None:
         raise AssayError("give a campaign to begin, or --resume RUN to go on with one; not both")
     narrowing = narrowing_of(arguments)

@@ -1,23 +1,197 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay doctor`: what is missing, and the command that installs or corrects it."""
+"""`assay doctor`: requirements of Assay on a machine and of a site, looked at without a job: found
+or missing, with the command that installs or corrects each.
+
+The programs of a virtual cluster are in `setup/packages.txt`, each after the package that has it.
+Those of a package with "?", which not every release of Debian has, are optional.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated
 
+from assay import BASE, ROOT, setup_command
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, argument
-from assay.requirements import (
-    DoctorForm,
-    Requirement,
-    cluster_machine,
-    site_machine,
-    site_requirements,
-)
+from assay.commands import output_of
+from assay.sites.description import EnvironmentDescription
+from assay.sites.loading import SlurmSite, load_site
+from assay.sites.site import Site
+from assay.sites.site_file import read_site_file, site_file
 from assay.terminal import say
-from records.errors import ExitStatus
-from records.forms import as_text
+from checks.common.session.launch_commands import LAUNCHERS, NO_MODULE
+from records.errors import AssayError, ExitStatus
+from records.forms import Form, Part, as_text, key
+from virtual_cluster import namespaces
+
+#: Programs that every site needs where Assay is called → what has them.
+_EVERYWHERE = {
+    "make": "make",
+    "bash": "bash",
+    "tar": "tar",
+    "setpriv": "util-linux 2.24 or later",
+}
+#: Lines of a Debian package and the programs that a virtual cluster needs of it.
+PACKAGES = ROOT / "setup" / "packages.txt"
+_LEAST_PYTHON = (3, 11)
+
+_LOOK = """
+printf 'compiler=%%s\\n' "$(command -v %(compiler)s)"
+printf 'launcher=%%s\\n' "$(command -v %(launcher)s)"
+"""
+_LINK = "echo 'int main(void) { return 0; }' | %s -x c - -o /dev/null %s"
+#: What is linked where the site names no BLAS.
+_BLAS = "-lopenblas"
+
+
+class Requirement(Part):
+    """Requirement on a machine, found or missing."""
+
+    what: Annotated[str, key("Name of the requirement.")]
+    found: Annotated[bool, key("True if it is there.")]
+    seen: Annotated[str, key("Evidence that was seen of it.")]
+    remedy: Annotated[str, key("The command that fixes it.")]
+    needed: Annotated[
+        bool, key("False: only some use needs it, and its absence fails nothing.")
+    ] = True
+
+
+class DoctorForm(Form, kw_only=True):
+    """`assay doctor`: requirements, found or missing."""
+
+    findings: Annotated[list[Requirement], key("Every requirement.")]
+
+
+def site_machine() -> Iterator[Requirement]:
+    """Requirements on this machine at any site."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    right = sys.version_info >= _LEAST_PYTHON
+    yield Requirement("Python", right, version, "make setup PYTHON=… with Python 3.11 or later")
+    for program, source in _EVERYWHERE.items():
+        yield _program(program, f"ask the site for {source}, or install it")
+
+
+def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
+    """Requirements on this machine to host a virtual cluster, besides those at any site."""
+    for line in PACKAGES.read_text().splitlines():
+        name, *programs = line.partition("#")[0].split() or [""]
+        package, in_every_release = name.rstrip("?"), not name.endswith("?")
+        for program in programs:
+            required = needed and in_every_release
+            yield _program(program, f"apt-get install {package}", needed=required)
+    has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
+    refusal = namespaces.refusal() if _path_of("unshare") else "apt-get install util-linux"
+    archives = sorted(str(path) for path in (BASE / "build/sources").glob("hpcc[_-]*.tar.gz"))
+    source, remedy = "".join(archives[:1]), setup_command("hpl-source")
+    yield Requirement("HPL's source, for check hpl", bool(archives), source, remedy, needed=False)
+    for what, found, seen, remedy in (
+        ("OpenBLAS", has_blas, "ldconfig knows it" * has_blas, "apt-get install libopenblas-dev"),
+        ("namespaces for a virtual cluster", not refusal, "tried", refusal),
+    ):
+        yield Requirement(what, found, seen, remedy, needed)
+
+
+def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
+    where = _path_of(program)
+    return Requirement(program, where is not None, where or "", remedy, needed)
+
+
+def _path_of(program: str) -> str | None:
+    """Where a program is; administrators' folders are often missing in PATH."""
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+def site_requirements(site_name: str) -> Iterator[Requirement]:
+    """The site, and what it needs."""
+    folder, what = site_name.partition(":")[0], f"site {site_name}"
+    remedy = "correct that; docs/sites.md"
+    try:
+        if read_site_file(folder).virtual_cluster:
+            yield from cluster_machine()
+            remedy = "assay cluster up"
+        else:
+            remedy = f"correct {site_file(folder)}; docs/sites.md"
+        site = load_site(site_name)
+    except AssayError as error:
+        yield Requirement(what, False, str(error), remedy)
+        return
+    yield Requirement(what, True, f"{site.description.nodes} nodes", "")
+    environments = site.description.environments.items()
+    if not isinstance(site, SlurmSite):
+        for name, environment in environments:
+            where = shutil.which(environment.compiler)
+            packages = " ".join(environment.packages)
+            remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
+            if environment.spack_view and where is None:
+                yield _not_built(site, name)
+            else:
+                yield Requirement(f"environment {name}", where is not None, where or "", remedy)
+        return
+    yield _slurm(site)
+    for name, environment in environments:
+        yield from _environment(site, name, environment)
+
+
+def _slurm(site: Site) -> Requirement:
+    """Slurm takes jobs in the partition with the site's options and longest time."""
+    described, file = site.description, site_file(site.name)
+    minutes = max(1, (described.longest_job_s or 0) // 60)
+    words = [*described.access, f"--nodes={min(2, described.nodes)}", f"--time={minutes}"]
+    test = site.ask(["sbatch", "--test-only", *words, "--wrap=true"])
+    what = f"jobs with {' '.join(words)}"
+    remedy = f"call it on a login node; correct `partitions` in {file} (sinfo names partitions,"
+    remedy += " sacctmgr show assoc user=$USER your accounts)"
+    return Requirement(what, test.status == 0, test.said, remedy)
+
+
+def _not_built(site: Site, name: str) -> Requirement:
+    # Optional unless requested: not missing on this machine.
+    seen = f"not built by Spack; assay build --site {site.name} does it"
+    return Requirement(f"environment {name}", True, seen, "")
+
+
+def _environment(
+    site: Site, name: str, environment: EnvironmentDescription
+) -> Iterator[Requirement]:
+    """Its modules load, compiler and launcher are there in them, and a program links with BLAS."""
+    file, what = site_file(site.name), f"environment {name}"
+    how = LAUNCHERS[environment.launcher]
+    launcher = environment.mpirun or how.mpirun or (environment.launcher_command or "true")
+    words = {"compiler": environment.compiler.split()[0], "launcher": launcher.split()[0]}
+    prepared = site.preparation(name)
+    answer = site.ask(["bash", "-c", "\n".join([*prepared, _LOOK % words])])
+    there = dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
+    missing = [f"{key} {word}" for key, word in words.items() if not there.get(key)]
+    if environment.spack_view and (answer.status or missing):
+        yield _not_built(site, name)
+    elif answer.status == NO_MODULE or (answer.status and environment.modules):
+        error = re.sub(r"\s+", " ", answer.stderr)[:300].strip()
+        remedy = f"module avail (or module spider) lists them; correct modules in {file}"
+        modules = ", ".join(environment.modules)
+        yield Requirement(f"{what}: modules {modules}", False, error, remedy)
+    elif answer.status:
+        remedy = f"correct its prepare lines in {file}"
+        yield Requirement(f"{what}: prepare", False, answer.said, remedy)
+    elif missing:
+        remedy = f"name the module that has it in {file}, or run assay site init"
+        yield Requirement(f"{what}: {missing[0]}", False, "", remedy)
+    else:
+        yield Requirement(what, True, f"{there['compiler']}, {there['launcher']}", "")
+        blas = environment.blas or site.description.blas
+        link = shlex.join(blas.link_words()) if blas else _BLAS
+        text = "\n".join([*prepared, _LINK % (environment.compiler, link)])
+        linked = site.ask(["bash", "-c", text])
+        remedy = f"name a BLAS as `blas` in {file}, or the module that holds it"
+        seen = linked.said if linked.status else ""
+        yield Requirement(f"{what}: BLAS {link}", linked.status == 0, seen, remedy)
+
 
 #: What the command of a missing package begins with.
 _INSTALL = "apt-get install "

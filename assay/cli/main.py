@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
-from assay.loading import ended_by_ctrl_c
+from assay.entry import ended_by_ctrl_c
 from assay.terminal import leave_pipe, plain_output
 from records.errors import AssayError, ExitStatus
 from records.plugins import Command, loaded, plugins
@@ -41,16 +41,16 @@ COMMANDS = {
     ),
     "status": Command("progress, failures, time left of a run", "assay.cli.status:declare"),
     "report": Command("tables, plots and verdicts of a run", "assay.cli.report:declare"),
-    "compare": Command("two runs of one campaign side by side", "assay.cli.compare:declare"),
+    "compare": Command("two runs of one campaign side by side", "assay.cli.report:declare_compare"),
     "accept": Command("acceptance verdict and document of a run", "assay.cli.accept:declare"),
     "verify": Command(
-        "recompute checksums and verdicts of an acceptance", "assay.cli.verify:declare"
+        "recompute checksums and verdicts of an acceptance", "assay.cli.accept:declare_verify"
     ),
     "nightly": Command(
         "nightly runs: a schedule, a history, and whether tonight is worse, since when",
         "assay.cli.nightly:declare",
     ),
-    "export": Command("a run or a history for Prometheus", "assay.cli.export:declare"),
+    "export": Command("a run or a history for Prometheus", "assay.cli.report:declare_export"),
     "schema": Command(
         "the JSON Schema of what people write, or of what --json prints", "assay.cli.schema:declare"
     ),

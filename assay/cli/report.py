@@ -1,28 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay report` and the end of `assay run`: a run's answer, its tables and plots in files."""
+"""`assay report` and the end of `assay run`: a run's answer, its tables and plots in files.
+
+`assay compare`: two runs of a campaign. `assay export`: a run or a history for monitoring.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, NEWEST, argument, pictures
+from assay.cli.arguments import HISTORY, JSON, NEWEST, RUN, argument, flag, pictures, site
 from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
 from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for, run_of
+from assay.screens.pages import print_or_write, print_result
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
 from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import Form, as_text, key
-from reports.analysis.run import Analysis
+from records.history import DEFAULT_HISTORY
+from records.history.reading import read_history
+from records.history.store import Store, no_nights
+from records.run.run_directory import RunDirectory, open_run
+from reports.analysis.run import Analysis, analyse
+from reports.load.loading import load_run
+from reports.render import html
+from reports.render.files import write_file
+from reports.render.formats import openmetrics
 from reports.render.terminal import show
-from reports.result import ON_TERMINAL, Section
-from reports.verdicts.choice.forms import ReportForm, report_form
+from reports.result import ON_TERMINAL, Sample, Section
+from reports.verdicts.choice.forms import ReportForm, count_samples, report_form, run_samples
+from reports.verdicts.comparison.compare import compare
+from reports.verdicts.comparison.result import comparison_result
+from reports.verdicts.nightly.check import newest_night
+from reports.verdicts.nightly.result import night_result
 
 
 class RunForm(Form, kw_only=True):
@@ -116,4 +132,85 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--out", "folder; default: RUN/report", type=Path),
         pictures("of the page", only=True),
         JSON,
+    )
+
+
+def compare_command(arguments: argparse.Namespace) -> int:
+    """`assay compare`: print and write the comparison of two runs."""
+    comparison = compare(*_two_runs(arguments), arguments.history)
+    result = comparison_result(comparison)
+    print_result(result, as_json=arguments.json)
+    if arguments.html:
+        write_file(html.page(result), arguments.html)
+        print(arguments.html, file=sys.stderr)
+    return ExitStatus.PASS
+
+
+def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
+    """The runs that are compared."""
+    first = open_run(arguments.run_a)
+    campaign = first.plan().campaign
+
+    def fits(other: RunDirectory) -> bool:
+        return other.plan().campaign == campaign and not other.path.samefile(first.path)
+
+    kind = f"other run of {campaign}"
+    return first.path, run_of(arguments.run_b, fits, kind, f"assay run {campaign}").path
+
+
+def declare_compare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay compare`."""
+    shared.declare(
+        parser,
+        compare_command,
+        argument("run_a RUN", RUN),
+        argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
+        argument("--html FILE", "also write it as a page", type=Path),
+        *(HISTORY, JSON),
+    )
+
+
+def export_command(arguments: argparse.Namespace) -> int:
+    """Print or write the export."""
+    source = Path(arguments.source)
+    if source.is_file() or source.suffix == ".sqlite":
+        samples = [*_history(source, arguments.site, arguments.campaign)]
+    else:
+        analysis = analyse(load_run(open_run(arguments.source).path))
+        samples = [*run_samples(analysis, every=arguments.every)]
+    return print_or_write(openmetrics(samples), arguments.output)
+
+
+def _history(source: Path, site: str | None, campaign: str | None) -> Iterator[Sample]:
+    """The campaigns of the file that are meant, each on its site, also one without a night."""
+    with Store(source) as store:
+        counts = {(of, name): count for of, name, count in store.groups(site, campaign)}
+        missed = store.missed(site, campaign)
+        groups = dict.fromkeys([*((one.site, one.campaign) for one in missed), *counts])
+        if not groups:
+            raise no_nights(source)
+        for whose in groups:
+            lost = [one for one in missed if (one.site, one.campaign) == whose]
+            yield from count_samples(*whose, counts.get(whose, 0), len(lost))
+            if whose in counts:
+                history = read_history(store, *whose)
+                yield from night_result(newest_night(history, str(source))).samples()
+
+
+def declare_export(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay export`."""
+    only = "of a history only this one; default: all"
+    shared.declare(
+        parser,
+        export_command,
+        argument(
+            "source RUN",
+            f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
+            nargs="?",
+            default=str(DEFAULT_HISTORY),
+        ),
+        flag("--every", "of a run all metrics, not the deciding ones alone"),
+        argument("--campaign CAMPAIGN", only),
+        site(None, only),
+        argument("--output FILE", "write it there, whole or not at all", type=Path),
     )

@@ -16,8 +16,8 @@ from assay.cli import arguments as shared
 from assay.cli.arguments import CHECK_FOLDERS, argument, flag
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import ChecksForm
+from assay.cli.doctor import DoctorForm
 from assay.cli.report import RunForm
-from assay.requirements import DoctorForm
 from assay.run.status import StatusForm
 from assay.schema import campaign_schema
 from assay.schema.criteria import criteria_schema
@@ -81,13 +81,11 @@ def schema_command(arguments: argparse.Namespace) -> int:
     elif of == "forms" and arguments.out is not None:
         for name in forms:
             file = arguments.out / f"{name}.schema.json"
-            write_whole(file, (_text(form_schema(name), indent=2) + "\n").encode())
+            write_whole(file, (_text(form_schema(name)) + "\n").encode())
     elif of == "forms":
         print(*forms, sep="\n")
-    elif of == "campaign":
-        print(_line_a_definition(campaign_schema()))
     else:
-        print(_text(written[of]() if of in written else form_schema(of), indent=2))
+        print(_text(written[of]() if of in written else form_schema(of)))
     return ExitStatus.PASS
 
 
@@ -102,17 +100,8 @@ def form_schema(name: str) -> dict[str, Any]:
     return {"$schema": DIALECT, **found, "title": name}
 
 
-def _text(node: Any, indent: int | None = None) -> str:
-    separators = (",", ":") if indent is None else None
-    return json.dumps(node, indent=indent, ensure_ascii=False, separators=separators)
-
-
-def _line_a_definition(schema: dict[str, Any]) -> str:
-    """A large schema as text: four times as small as with a line a key."""
-    definitions = (f"{_text(name)}: {_text(one)}" for name, one in schema["$defs"].items())
-    parts = {name: _text(part) for name, part in schema.items()}
-    parts["$defs"] = "{\n  " + ",\n  ".join(definitions) + "\n }"
-    return "{\n " + ",\n ".join(f"{_text(name)}: {text}" for name, text in parts.items()) + "\n}"
+def _text(node: Any) -> str:
+    return json.dumps(node, indent=2, ensure_ascii=False)
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

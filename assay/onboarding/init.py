@@ -13,7 +13,7 @@ from typing import Any
 from assay.onboarding import proposal
 from assay.onboarding.mpi import FoundMpi, find_mpis, modules_system
 from assay.onboarding.slurm_view import NodeType, SlurmView, ask_slurm, node_types
-from assay.probe.job import WorkFolderError
+from assay.probe.probe import WorkFolderError
 from assay.sites.site_file import as_site_file, folder_of_new_sites
 from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError

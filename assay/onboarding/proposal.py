@@ -14,8 +14,7 @@ import yaml
 
 from assay.onboarding.mpi import FoundMpi
 from assay.onboarding.slurm_view import NodeType, SlurmView, answer_of
-from assay.probe.job import spoken
-from assay.probe.probe import Probes
+from assay.probe.probe import Probes, spoken
 from assay.probe.trials import ProbeResult, fault_of, placement_faults, trial_of
 from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.loading import SlurmSite, callers_access
@@ -275,8 +274,8 @@ def _environments(
         for name, trial in trials.items()
     }
     proofs = {}
-    for name, job in jobs.items():
-        proof = _judged(site, name, probes.result(job), per_node, on_login[name])
+    for name, result in jobs.items():
+        proof = _judged(site, name, result(), per_node, on_login[name])
         library = (proof.library or "").partition(";")[0]
         proven = f"is proven, started by `{proof.start}`: {library}"
         faults = f"is not proven: {'; '.join(proof.faults)}"

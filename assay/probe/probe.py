@@ -1,36 +1,234 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes of a site: one folder, programs built there, jobs that try environments on nodes.
+"""Probes of a site: one folder, programs built there, short jobs that try environments on nodes.
 
 A probe job runs through the site's own access options. It reports the facts of its nodes, and of
 each environment whether it compiles, starts, on the right nodes, with which library, over the
-network.
+network. All is done by commands where launches are submitted: what fails fails as it would for a
+launch, and what hangs has a time limit.
 """
 
 from __future__ import annotations
 
+import secrets
+import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
 
-from assay.commands import Pause
-from assay.probe.job import Job, JobFolder, Step, WorkFolderError
-from assay.probe.trials import ProbeResult, Trial, job_script, login_build_script, read_probe
+from assay.commands import KEPT_CHARACTERS, Pause, run_command
+from assay.probe.trials import (
+    END_MARK,
+    JobEnd,
+    ProbeResult,
+    Trial,
+    job_script,
+    login_build_script,
+    read_probe,
+)
 from assay.sites.site import Site
+from assay.terminal import Say
 from checks.common.slurm.allocation import Allocation
-from checks.common.slurm.job import Watch
+from checks.common.slurm.commands import Answer
+from checks.common.slurm.job import OPEN, SlurmJob, Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
-from records.waiting import BUILDS_S, scaled
+from records.errors import AssayError, InfrastructureError
+from records.files import write_whole
+from records.run.queue_state import QueueState
+from records.waiting import BUILDS_S, SILENCE_S, scaled
 
-HERE = Path(__file__).parent
+_HERE = Path(__file__).parent
+#: Seconds that a shared file system may take to show what a job wrote, and that the last line of
+#: a script may take that was ended before it.
+_VISIBLE_WITHIN_S, _CUT_OFF_AFTER_S = 30.0, 5.0
+#: Polls of a job follow each other after these seconds; the last repeats.
+_POLLS_S = (0.1, 0.1, 0.2, 0.2, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0, 5.0)
+#: Seconds after which the same reason for waiting is said again.
+_SAID_AGAIN_S = 300.0
+#: Nothing is said of a job that starts within these seconds.
+_QUIET_S = 2.0
+
+
+class WorkFolderError(AssayError):
+    """The folder cannot be written, or the nodes do not see it as the login node does."""
+
+
+class JobFolder:
+    """A new folder below `above`, which nodes see. Use as a context manager."""
+
+    def __init__(self, site: Site, above: str) -> None:
+        self.site = site
+        self.path = Path(above) / f"assay-probe-{secrets.token_hex(6)}"
+        #: What the login node wrote there, for nodes to read.
+        self.token = secrets.token_hex(16)
+
+    def __enter__(self) -> JobFolder:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700)
+        except OSError as error:
+            raise WorkFolderError(
+                f"work folder {self.path.parent}: {error.strerror}; choose another"
+            ) from error
+        self.put({"token": self.token.encode()})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def put(self, files: Mapping[str, bytes], executable: Collection[str] = ()) -> None:
+        """Write files, whole at once; folders among their names are made."""
+        for name, content in files.items():
+            file = self.path / name
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(file, content, 0o755 if name in executable else 0o644)
+            except OSError as error:
+                raise WorkFolderError(
+                    f"{self.path}: cannot be written: {error.strerror}"
+                ) from error
+
+    def text(self, name: str) -> str | None:
+        """The content of a file of the folder; None where it is not there."""
+        try:
+            with (self.path / name).open("rb") as file:
+                return file.read(KEPT_CHARACTERS).decode(errors="replace")
+        except OSError:
+            return None
+
+
+def spoken(say: Say) -> Watch:
+    """Says where a job is when that changes, and again after a while."""
+    last: tuple[str, str | None] | None = None
+    last_at = 0.0
+
+    def heard(state: QueueState) -> None:
+        nonlocal last, last_at
+        waits, now = (state.reason, state.expected_start), time.monotonic()
+        if waits != last or now - last_at > _SAID_AGAIN_S:
+            say(f"the job {state.told()}")
+            last, last_at = waits, now
+
+    return heard
+
+
+class Job:
+    """Job of Slurm, submitted when it is made: what Slurm may take later is tried again, patiently.
+
+    Raises AssayError with Slurm's words for what it refuses for good.
+    """
+
+    def __init__(
+        self,
+        folder: JobFolder,
+        name: str,
+        script: str,
+        options: Sequence[str],
+        *,
+        pause: Pause,
+        watch: Watch,
+    ) -> None:
+        self._folder, self._name, self._pause = folder, name, pause
+        self._job = SlurmJob(folder.site.slurm(), watch=watch)
+        self._ended = False
+        words = [
+            *("sbatch", "--parsable", f"--job-name={name}", f"--chdir={folder.path}"),
+            *(f"--output={folder.path}/{name}.out", "--open-mode=truncate"),
+            *options,
+        ]
+
+        def sbatch() -> Answer:
+            answer = folder.site.ask(words, script.encode())
+            if answer.status == 127:
+                raise InfrastructureError("sbatch is not there: is this a login node of Slurm?")
+            return answer
+
+        refused = self._job.submit(sbatch, ("waits", "unreached"), pause)
+        if refused is not None and refused.verdict == "unreached":
+            raise _silent(refused.words)
+        if refused is not None:
+            raise AssayError(f"Slurm does not take the job ({' '.join(options)}): {refused.words}")
+
+    def end(self) -> None:
+        """Cancel it if it has not ended."""
+        if not self._ended:
+            self._job.cancel()
+
+    def wait(self) -> JobEnd:
+        """Wait until the job has ended, saying why it waits; no clock of ours ends that.
+
+        Raises AssayError for a job that can never start, InfrastructureError when Slurm is silent.
+        """
+        job, begun = self._job, time.monotonic()
+        for pause_s in chain(_POLLS_S, repeat(_POLLS_S[-1])):
+            if job.look():
+                if job.state not in OPEN:
+                    break
+                if job.state == "PENDING":
+                    if never := job.never_runs():
+                        raise AssayError(f"job {job.job_id} can never start: Slurm says {never}")
+                    if job.asked_at - begun > _QUIET_S:
+                        job.tell("pending", job.reason)
+            elif job.silent_s > SILENCE_S:
+                raise _silent(job.silence)
+            self._pause(pause_s)
+        self._ended = True
+        return JobEnd(job.job_id, job.state, self._output())
+
+    def _output(self) -> str | None:
+        """Output of the job, as soon as this side sees it whole."""
+        begun, text = time.monotonic(), None
+        while time.monotonic() - begun < _VISIBLE_WITHIN_S:
+            text = self._folder.text(f"{self._name}.out")
+            if text is not None and END_MARK in text:
+                break
+            self._pause(0.5 if text is None else 0.2)
+            if text is not None and time.monotonic() - begun > _CUT_OFF_AFTER_S:
+                break
+        return text
+
+
+def _silent(words: str) -> InfrastructureError:
+    return InfrastructureError(f"Slurm does not answer for {SILENCE_S:.0f} s: {words}")
 
 
 @dataclass(frozen=True)
-class ProbeJob:
-    """A probe job that was submitted, or a step, and what it tries."""
+class Step:
+    """The script `name`.job of a folder, run in a step of an allocation; the step's name names
+    `run`."""
 
-    job: Job | Step
-    trials: Sequence[Trial]
+    folder: JobFolder
+    name: str
+    allocation: Allocation
+    run: str
+    nodes: int
+    ranks_per_node: int
+    limit_s: float
+    pause: Pause
+
+    @property
+    def words(self) -> list[str]:
+        """The command."""
+        step = self.allocation.step(
+            str(self.folder.path / "launch/allocated.sh"),
+            # Not the first, which srun takes by itself: what starts ranks must heed the nodes.
+            self.allocation.nodes[-self.nodes :],
+            self.nodes * self.ranks_per_node,
+            self.ranks_per_node,
+        )
+        options = [f"--job-name=assay-{self.run}.{self.name}", f"--chdir={self.folder.path}"]
+        return [*step[:1], *options, *step[1:], "bash", str(self.folder.path / f"{self.name}.job")]
+
+    def wait(self) -> JobEnd:
+        """Run it. Raises InfrastructureError where it does not end in time."""
+        argv, environment = self.folder.site.command(self.words, {"ASSAY_RUN_ID": self.run})
+        called = f"srun {self.name}"
+        answer = run_command(
+            argv, environment, limit_s=self.limit_s, called=called, pause=self.pause
+        )
+        state = "FAILED" if answer.status else "COMPLETED"
+        return JobEnd(self.allocation.job_id, state, answer.stdout or answer.stderr)
 
 
 class Probes:
@@ -58,7 +256,7 @@ class Probes:
     def __enter__(self) -> Probes:
         self.folder.__enter__()
         try:
-            self.folder.put({n: (HERE / n).read_bytes() for n in ("facts.sh", "probe.sh")})
+            self.folder.put({n: (_HERE / n).read_bytes() for n in ("facts.sh", "probe.sh")})
         except BaseException:
             self.folder.__exit__()
             raise
@@ -66,7 +264,7 @@ class Probes:
 
     def __exit__(self, *_: object) -> None:
         for job in self._jobs:
-            job.__exit__()
+            job.end()
         self.folder.__exit__()
 
     def build_on_login(self, trials: Sequence[Trial]) -> dict[str, str | None]:
@@ -94,9 +292,13 @@ class Probes:
         *,
         limit_s: int,
         options: Sequence[str] = (),
-    ) -> ProbeJob:
+    ) -> Callable[[], ProbeResult]:
         """Submit a probe job of `limit_s` seconds, within the partition's longest; `options` follow
-        the site's. Slurm's refusal is an AssayError."""
+        the site's. Slurm's refusal is an AssayError.
+
+        Gives a function that waits for the job and reads what it found. It raises WorkFolderError
+        where the folder is not the same on the nodes.
+        """
         described = self._site.description
         limit_s = min(limit_s, described.longest_job_s or limit_s)
         if trials or self._allocation is not None:
@@ -104,24 +306,21 @@ class Probes:
         outs = self._outs_of(trials)
         folder = str(self.folder.path)
         script = job_script(folder, trials, outs, nodes * ranks_per_node, nodes)
+        job: Job | Step
         if (held := self._allocation) is not None:
             self.folder.put({f"{name}.job": script.encode()})
             size = (nodes, ranks_per_node, limit_s)
-            return ProbeJob(Step(self.folder, name, held, self._run, *size, self._pause), trials)
-        job = Job(self.folder, name, self._pause, self._watch)
-        self._jobs.append(job)
-        shape = [f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}", "--exclusive"]
-        length = f"--time={max(1, -(-limit_s // 60))}"
-        job.submit(script, [*described.access, *options, *shape, length])
-        return ProbeJob(job, trials)
+            job = Step(self.folder, name, held, self._run, *size, self._pause)
+        else:
+            shape = [f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}", "--exclusive"]
+            length = f"--time={max(1, -(-limit_s // 60))}"
+            options = [*described.access, *options, *shape, length]
+            job = Job(self.folder, name, script, options, pause=self._pause, watch=self._watch)
+            self._jobs.append(job)
+        return lambda: self._result(job.wait(), trials)
 
-    def result(self, probe: ProbeJob) -> ProbeResult:
-        """Wait for a job and read what it found.
-
-        Raises WorkFolderError where the folder is not the same on the nodes.
-        """
-        end = probe.job.wait()
-        result = read_probe(end, probe.trials, self.folder.token)
+    def _result(self, end: JobEnd, trials: Sequence[Trial]) -> ProbeResult:
+        result = read_probe(end, trials, self.folder.token)
         if not result.shared:
             raise WorkFolderError(
                 f"work folder {self.folder.path.parent}: the nodes do not see it as this machine"

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from assay.probe.job import END_MARK, JobEnd
 from assay.probe.node_text import node_facts, sections_of
 from assay.sites.description import EnvironmentKeys
 from assay.sites.site import Site
@@ -26,6 +25,8 @@ from records.text.plain_text import one_line
 from records.text.reasons import speaking
 from records.waiting import ATTEMPT_S, scaled
 
+#: The last line that a script of ours prints.
+END_MARK = "== end"
 _STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
 #: Open MPI's warnings of several lines.
 _BOXED_WARNING = re.compile(r"^-{9,}\n(WARNING:.*?)^-{9,}$", re.MULTILINE | re.DOTALL)
@@ -139,6 +140,15 @@ def _begin(folder: str) -> str:
 here={shlex.quote(folder)}
 cd "$here" || {{ echo "not shared: $(hostname) has no $here"; exit 1; }}
 . ./probe.sh"""
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """A job that has ended: Slurm's last word of it, and what it printed (None: not to be seen)."""
+
+    job_id: str
+    state: str
+    output: str | None
 
 
 class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):

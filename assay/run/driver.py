@@ -15,8 +15,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 
 from assay.plan import clock_of
-from assay.probe.job import WorkFolderError
-from assay.probe.probe import Probes
+from assay.probe.probe import Probes, WorkFolderError
 from assay.run import infrastructure
 from assay.run.environments import FailedBuilds, KeptBuilds, broken_message, lately_right, prove
 from assay.run.launches import (

@@ -254,12 +254,12 @@ def prove(probes: Probes, site: Site, names: Sequence[str], nodes: int, *, run: 
     for _ in range(_TRIES):
         if left:
             limit_s = int(_JOB_S + scaled(_ENVIRONMENT_S) * len(left))
-            job = probes.submit("preflight", tried, 1, left, limit_s=limit_s, options=options)
-            proof.faults = _faults(site, left, proof.take_in(probes.result(job)))
+            result = probes.submit("preflight", tried, 1, left, limit_s=limit_s, options=options)
+            proof.faults = _faults(site, left, proof.take_in(result()))
             left = [trial for trial in left if trial.name in proof.faults]
     if widest > tried and not proof.faults:
-        job = probes.submit("facts", widest, 1, [], limit_s=_JOB_S, options=options)
-        proof.take_in(probes.result(job))
+        result = probes.submit("facts", widest, 1, [], limit_s=_JOB_S, options=options)
+        proof.take_in(result())
     return proof
 
 

@@ -32,8 +32,6 @@ CALLERS_OPTIONS = {
     "SBATCH_QOS": "--qos",
     "SBATCH_RESERVATION": "--reservation",
 }
-#: The variable that holds addresses of notifications, separated by blanks; they hold passwords.
-ADDRESSES = "ASSAY_NOTIFY"
 #: A segment of 1448 bytes takes a frame's room on the wire, preamble and gap included.
 PAYLOAD_SHARE = 1448 / 1538
 

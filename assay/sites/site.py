@@ -174,15 +174,6 @@ class Site(ABC):
         lines = [*self.preparation(environment), shell_text]
         return self.slurm_output("bash", "-c", "\n".join(lines))
 
-    def resource_options(self, resources: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """Options of sbatch for what a case asks for; what the site does not know has none."""
-        known = self.description.resources
-        return [
-            option.format(**values)
-            for name, values in resources.items()
-            for option in known.get(name, ())
-        ]
-
     def hpl_source(self) -> str:
         """The archive with HPL's source: the site's, or the one that a demo brings; it may lack."""
         if self.description.hpl_source:

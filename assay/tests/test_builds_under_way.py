@@ -13,26 +13,8 @@ from assay.build.spack import locked
 from assay.run.driver import Driver
 from assay.run.progress import QUIET_S, Progress
 from assay.sites import builds
-from assay.terminal import said_meanwhile
 from checks.common.session.outcome import CompleteBuild, Outcome
-from records.errors import AssayError, InfrastructureError
-from virtual_cluster.host import tries
-
-
-@pytest.mark.parametrize("error", [OSError, AssayError, InfrastructureError])
-def test_it_is_said_again_and_again_until_the_end_also_after_a_fault(error):
-    said, told = [], iter(["1", error("gone for a moment"), "2"])
-
-    def next_line():
-        if isinstance(line := next(told, "3"), Exception):
-            raise line
-        return line
-
-    with said_meanwhile(said.append, next_line, 0.01):
-        for _ in tries(30, 0.01):
-            if len(said) >= 2:
-                break
-    assert said[:2] == ["1", "2"]
+from records.errors import InfrastructureError
 
 
 def program(path, script):

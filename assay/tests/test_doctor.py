@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay import requirements
-from assay.cli.doctor import tell
-from assay.requirements import Requirement, site_requirements
+from assay.cli import doctor
+from assay.cli.doctor import Requirement, site_requirements, tell
 from assay.sites import site_file
 from assay.tests.published_forms import published
 from setup.tests.needs import needs
@@ -68,16 +67,16 @@ def test_without_path_and_variables_it_says_what_is_missing():
 
 
 def test_what_a_release_of_debian_may_lack_fails_no_virtual_cluster(monkeypatch):
-    monkeypatch.setattr(requirements, "_path_of", lambda _: None)
-    found = {one.what: (one.needed, one.remedy) for one in requirements.cluster_machine()}
+    monkeypatch.setattr(doctor, "_path_of", lambda _: None)
+    found = {one.what: (one.needed, one.remedy) for one in doctor.cluster_machine()}
     assert found["mpicc.lam"] == (True, "apt-get install lam4-dev")
     assert found["aimk"] == (False, "apt-get install pvm-dev")
 
 
 def test_a_kernel_that_refuses_namespaces_is_named_with_what_helps(monkeypatch):
     why = "the kernel gives no further namespaces; run, as root: sysctl -w x=1 (unshare failed)"
-    monkeypatch.setattr(requirements.namespaces, "refusal", lambda: why)
-    (found,) = (one for one in requirements.cluster_machine() if "namespaces" in one.what)
+    monkeypatch.setattr(doctor.namespaces, "refusal", lambda: why)
+    (found,) = (one for one in doctor.cluster_machine() if "namespaces" in one.what)
     assert (found.found, found.remedy, found.needed) == (False, why, True)
 
 

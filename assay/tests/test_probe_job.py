@@ -9,7 +9,8 @@ import time
 import pytest
 
 from assay.commands import output_of, run_command
-from assay.probe.job import END_MARK, JobFolder, Step
+from assay.probe.probe import JobFolder, Step
+from assay.probe.trials import END_MARK
 from assay.sites import login
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import chosen, read_site_file

@@ -3,9 +3,8 @@
 
 import pytest
 
-from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts
-from assay.probe.trials import Attempt, AttemptResult, Trial, read_probe
+from assay.probe.trials import Attempt, AttemptResult, JobEnd, Trial, read_probe
 
 #: A node of an InfiniBand cluster as facts.sh printed it there, shortened.
 INFINIBAND = """

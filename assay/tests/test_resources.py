@@ -102,5 +102,3 @@ def test_the_partitions_templates_make_options_of_sbatch():
     described = read_description("virtual").model_copy(update={"resources": templates, **SIZE})
     site = SlurmSite(described)
     assert site.facts().resources == {"gpu": {"count"}, "memory": {"mb"}}
-    asked = {"gpu": {"count": 2}, "memory": {"mb": 900}}
-    assert site.resource_options(asked) == ["--gres=gpu:2", "--gpu-bind=closest", "--mem=900M"]

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from assay.cli.accept import tell_checks
 from assay.cli.arguments import (
     CHECK_FOLDERS,
     JSON,
@@ -24,7 +25,6 @@ from assay.cli.arguments import (
     site,
     span_s,
 )
-from assay.cli.verify import tell_checks
 from assay.judging import STATUS
 from assay.schema.document import clipped
 from assay.schema.problems import did_you_mean, listed
