@@ -53,7 +53,6 @@ def guard(check: CheckDefinition[Any]) -> None:
     for name, words, known in (
         ("swept", check.swept.values(), fields),
         ("samples", check.samples.values(), fields),
-        ("repetitions", check.repetitions, fields),
         ("samples", check.samples, metrics),
         ("relations", check.relations, metrics),
         ("timed", {check.timed[0]} - {""}, metrics),
