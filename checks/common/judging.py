@@ -18,9 +18,9 @@ from checks.common.answer import longer_than_launch
 from checks.common.base import MpiCheck
 from checks.common.definition import is_short
 from checks.common.evidence import contradictions, flags
-from checks.common.guard import message_of
 from checks.common.json_lines import TAIL_BYTES, Printed, last_line
 from checks.common.metrics import HOPS
+from checks.common.registry import message_of
 from checks.common.session.launch_commands import NO_MODULE
 from checks.common.session.outcome import Loss, Moment, Outcome, check_encoding
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT, UNPROVEN

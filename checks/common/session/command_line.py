@@ -24,7 +24,7 @@ from reframe.frontend.executors import RegressionTask, TaskEventListener
 from reframe.frontend.executors.policies import AsynchronousExecutionPolicy, SerialExecutionPolicy
 from reframe.frontend.printer import PrettyPrinter
 
-from checks.common.guard import message_of
+from checks.common.registry import message_of
 from checks.common.session import outcome
 from checks.common.session.builds import MakeBuild
 from checks.common.session.launching import LaunchTest
