@@ -18,9 +18,8 @@ from pathlib import Path
 from assay.commands import KEPT_CHARACTERS, Pause, run_command
 from assay.sites.site import Site
 from assay.terminal import Say
-from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import Answer
-from checks.common.slurm.job import BEFORE, OPEN, SlurmJob, Watch
+from checks.common.slurm.job import BEFORE, OPEN, Allocation, SlurmJob, Watch
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.run.queue_state import QueueState

@@ -17,8 +17,7 @@ from assay.commands import Pause
 from assay.probe.job import Job, JobFolder, Step, WorkFolderError
 from assay.probe.trials import ProbeResult, Trial, job_script, login_build_script, read_probe
 from assay.sites.site import Site
-from checks.common.slurm.allocation import Allocation
-from checks.common.slurm.job import Watch
+from checks.common.slurm.job import Allocation, Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
 from records.waiting import BUILDS_S, scaled
 

@@ -14,8 +14,7 @@ from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.slurm import commands
-from checks.common.slurm.allocation import ENDING_S, Allocation
-from checks.common.slurm.job import last_words
+from checks.common.slurm.job import ENDING_S, Allocation, last_words
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.run.plan import Plan, PlannedCase
 from reports.notation.labels import case_names

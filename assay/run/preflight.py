@@ -19,7 +19,7 @@ from assay.run.infrastructure import trouble
 from assay.run.progress import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
-from checks.common.slurm.allocation import Allocation
+from checks.common.slurm.job import Allocation
 from records.errors import InfrastructureError
 from records.run.plan import Plan
 from records.run.record_lines import Entry

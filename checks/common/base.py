@@ -17,7 +17,7 @@ from checks.common.answer import Reading
 from checks.common.definition import CheckDefinition
 from checks.common.evidence import Claim
 from checks.common.json_lines import Printed
-from checks.common.slurm.allocation import told_allocation
+from checks.common.slurm.job import told_allocation
 from records.metric import Metric
 from records.site.limits import Nominal
 from records.site.topology import Topology

@@ -29,7 +29,7 @@ from checks.common.session import outcome
 from checks.common.session.builds import MakeBuild
 from checks.common.session.launching import LaunchTest
 from checks.common.session.outcome import fault_of
-from checks.common.slurm.allocation_scheduler import AllocationScheduler
+from checks.common.slurm.scheduler import AllocationScheduler
 from records.plugins import hooks
 
 #: Seconds without news after which launches, and builds, are looked at.
