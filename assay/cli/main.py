@@ -171,7 +171,10 @@ def _run(argv: Sequence[str] | None) -> int:
         return int(ExitStatus.PASS)
     except Exception as error:  # exit status 1 of Python means FAIL here
         if folders := getattr(sys.modules.get("checks.common.registry"), "FOLDERS", None):
-            from checks.common.guard import line_below, message_of  # slow: only for foreign checks
+            from checks.common.registry import (  # slow: only for foreign checks
+                line_below,
+                message_of,
+            )
 
             if line_below(folders, error):
                 _tell(message_of(folders, error))

@@ -29,9 +29,8 @@ from assay.probe.trials import (
 )
 from assay.sites.site import Site
 from assay.terminal import Say
-from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import Answer
-from checks.common.slurm.job import OPEN, SlurmJob, Watch
+from checks.common.slurm.job import OPEN, Allocation, SlurmJob, Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole

@@ -31,8 +31,8 @@ from assay.run.provenance import with_facts
 from assay.run.session import Session, WorkFolder
 from assay.sites.site import Site
 from checks.common.session.outcome import Outcome
-from checks.common.slurm.allocation import ENDING_S, Allocation
 from checks.common.slurm.commands import HALTING_S, limits_s
+from checks.common.slurm.job import ENDING_S, Allocation
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.run.chain import SEAL

@@ -18,7 +18,7 @@ from pathlib import Path
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.slurm import commands
-from checks.common.slurm.allocation import ENDING_S, Allocation
+from checks.common.slurm.job import ENDING_S, Allocation
 from records.errors import AssayError, ExitStatus, InfrastructureError, UnreachableError
 from records.run.plan import Plan, PlannedCase
 from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled

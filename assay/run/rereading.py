@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from assay.documents.verify import NotReadError
-from checks.common.base import Setting, leaf_of
+from checks.common.base import Setting
 from checks.common.definition import CheckDefinition
 from checks.common.json_lines import TOKEN, Printed, session_lines
 from checks.common.judging import EndedJob, JudgingError, judge
 from checks.common.metrics import HOPS
-from checks.common.registry import checks_with
+from checks.common.registry import checks_with, leaf_of
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.outcome import Moment, Outcome, iso_time
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
@@ -157,7 +157,6 @@ class Rereader:
             ranks=case.ranks,
             ranks_per_node=case.ranks_per_node,
             cpus_per_task=case.cpus_per_task or 0,
-            has_resources=bool(case.resources),
             library=f"^{re.escape(environment.library)} " if environment.library else "",
             programs=programs,
             features=["pvm" if environment.launcher == "assay-pvm" else "mpi"],

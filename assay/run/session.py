@@ -38,7 +38,7 @@ from assay.sites.login import libraries_of_python
 from assay.sites.site import Site
 from checks.common.registry import BROUGHT_FILE, FOLDERS
 from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
-from checks.common.slurm.allocation import ALLOCATION, Allocation
+from checks.common.slurm.job import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import InfrastructureError
 from records.files import last_lines

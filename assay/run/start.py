@@ -29,9 +29,8 @@ from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
 from assay.terminal import Say
-from checks.common.base import leaf_of
-from checks.common.registry import FOLDERS, GIVEN, checks_with
-from checks.common.slurm.allocation import Allocation
+from checks.common.registry import FOLDERS, GIVEN, checks_with, leaf_of
+from checks.common.slurm.job import Allocation
 from checks.common.sources import CHECKS, launch_files
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole

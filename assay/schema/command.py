@@ -14,8 +14,12 @@ import msgspec
 from assay.schema.document import Location, Problem
 from assay.schema.model import CommandEntry
 from assay.schema.problems import found
-from checks.common.command import CommandDefinition, placeholders
-from checks.common.command.reading import expression_fault, value_of_formula
+from checks.common.command import (
+    CommandDefinition,
+    expression_fault,
+    placeholders,
+    value_of_formula,
+)
 from checks.common.definition import CheckDefinition
 from checks.common.registry import clashes_of
 from checks.common.sources import LAUNCH_SCRIPTS

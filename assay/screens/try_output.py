@@ -11,7 +11,7 @@ from assay.schema.model import CommandEntry
 from assay.schema.problems import did_you_mean, listed
 from assay.terminal import say
 from checks.common.answer import Reading
-from checks.common.command.reading import LIMIT_S, Match, matches, own_lines, read, within
+from checks.common.command import LIMIT_S, Match, matches, own_lines, read, within
 from checks.common.json_lines import OutputError
 from checks.common.registry import brought_by
 from records.errors import AssayError, ExitStatus

@@ -14,7 +14,7 @@ from assay.probe.trials import END_MARK
 from assay.sites import login
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import chosen, read_site_file
-from checks.common.slurm.allocation import Allocation
+from checks.common.slurm.job import Allocation
 from records.errors import InfrastructureError
 
 

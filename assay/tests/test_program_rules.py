@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.schema import load_campaign
-from checks.common.command.reading import read
+from checks.common.command import read
 from checks.common.json_lines import OutputError
 from checks.common.registry import brought_by
 from records.run.brought import CommandLine

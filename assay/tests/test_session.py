@@ -14,7 +14,7 @@ from assay.run.session import Session, WorkFolder
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
 from assay.tests.test_work_folder import made_run
-from checks.common.slurm.allocation import ALLOCATION, Allocation
+from checks.common.slurm.job import ALLOCATION, Allocation
 from records.errors import InfrastructureError
 
 LAUNCHES = [Launch(i, f"startup-{i}", "startup", "lam", {}, 2, 1, 2, 1, 1, 9.0) for i in (0, 1)]

@@ -153,7 +153,6 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         SCANNED,
     )
     points = (NODE, PEER, SUMMARY)
-    repetitions = ("latency_iterations", "bandwidth_iterations")
     no_options = frozenset({"column_file"})
 
     def in_file(self, params: AlltoallPairsParameters) -> bool:

@@ -12,8 +12,8 @@ from checks.alltoall_pairs import FILE, AlltoallPairsDefinition, AlltoallPairsPa
 from checks.common.answer import Reading
 from checks.common.base import OwnProgram
 from checks.common.json_lines import Output
-from checks.common.slurm.allocation import RUN_ID, told_allocation
 from checks.common.slurm.commands import HERE, option_values
+from checks.common.slurm.job import RUN_ID, told_allocation
 from records.site.topology import Topology
 
 #: The table in the launch's folder.

@@ -112,7 +112,6 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
             limit="link",
         ),
     )
-    repetitions = ("repetitions",)
     relations = {"collective_time_best": least_of("collective_time")}
     points = ("operation", "message_bytes")
     noted = {

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from checks.common import json_lines
 from checks.common.answer import Reading
 from checks.common.definition import CheckDefinition
 from checks.common.evidence import Claim
-from checks.common.guard import CheckError, line_below
 from checks.common.json_lines import Printed
-from checks.common.slurm.allocation import told_allocation
+from checks.common.slurm.job import told_allocation
 from records.metric import Metric
 from records.site.limits import Nominal
 from records.site.topology import Topology
@@ -32,8 +30,6 @@ class Setting:
     ranks: int
     ranks_per_node: int
     cpus_per_task: int = 0
-    #: Whether the job has resources besides nodes, which may be devices.
-    has_resources: bool = False
     #: Names the launch where its nodes are drawn.
     drawn_by: str = ""
     #: Of the environment: expression for the library's name, demanded device, variables that ranks
@@ -183,24 +179,3 @@ class OwnProgram(MpiCheck):
     def read(self, output: json_lines.Output, text: str) -> Reading:
         """The values asked for, each once, or the launch is wrong."""
         return self.definition.read(self.params, output)
-
-
-def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
-    """The class that says how a check is started and read. Raises CheckError for one of a check
-    outside the tree that cannot be used."""
-    if not (definition.folder / "run.py").is_file():
-        return OwnProgram
-    try:
-        run = import_module(f"{definition.package}.run").Run
-        if not issubclass(run, MpiCheck):
-            raise TypeError("Run is no subclass of checks.common.base.MpiCheck")
-        for name in ("command", "read"):
-            if getattr(run, name) is getattr(MpiCheck, name):
-                raise TypeError(f"Run has no method {name}")
-    except (Exception, SystemExit) as error:
-        if definition.is_shipped:
-            raise
-        where = line_below([definition.folder], error) or definition.folder / "run.py"
-        fault = f"{where}: check {definition.name} cannot be run: {type(error).__name__}: {error}"
-        raise CheckError(f"{fault}; see docs/writing-a-check.md") from error
-    return cast(type[MpiCheck], run)

@@ -6,7 +6,6 @@ No ReFrame here: campaigns are validated and planned without it.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -191,8 +190,6 @@ class CheckDefinition(Generic[P]):
     line: Brought | None = None
     #: Whether its output alone says what a launch came to, so that records can be read anew.
     is_reread: ClassVar[bool] = True
-    #: Parameters that say how often something is measured; `longer` multiplies them.
-    repetitions: ClassVar[tuple[str, ...]] = ()
 
     @property
     def package(self) -> str:
@@ -291,10 +288,6 @@ class CheckDefinition(Generic[P]):
     def least_duration_s(self, params: P, metrics: Sequence[Metric]) -> float:
         """Seconds that the measurements took at least together; they must fit into the launch."""
         return sum(self.durations_s(params, metrics))
-
-    def longer(self, params: P, factor: float) -> dict[str, int]:
-        """Parameters by which the launch measures `factor` times as long."""
-        return {name: math.ceil(getattr(params, name) * factor) for name in self.repetitions}
 
     def ranks_given(self, given: Mapping[str, Any]) -> int:
         """Ranks of a launch by its parameters as a campaign gives them."""
@@ -412,13 +405,7 @@ def gigabytes(size_bytes: float) -> str:
     return f"{size_bytes / 1e9:.3g} GB" if size_bytes < 1e12 else f"{size_bytes / 1e9:.0f} GB"
 
 
-def shortfall(times_s: Iterable[float], least_s: float) -> tuple[float, float] | None:
-    """The middle one of the times behind the values of a launch, and how many times longer it
-    should be to last `least_s`; None: long enough, as half of the values and more are.
-    """
+def is_short(times_s: Iterable[float], least_s: float) -> bool:
+    """True if more than half of the values of a launch were measured for less than `least_s`."""
     ordered = sorted(times_s)
-    if not ordered:
-        return None
-    middle_s = ordered[len(ordered) // 2]
-    factor = least_s / max(middle_s, 1e-12)
-    return (middle_s, factor) if factor > 1 else None
+    return bool(ordered) and ordered[len(ordered) // 2] < least_s

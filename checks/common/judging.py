@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks.common import json_lines
-from checks.common.answer import beyond_window, longer_than_launch
+from checks.common.answer import longer_than_launch
 from checks.common.base import MpiCheck
-from checks.common.definition import shortfall
+from checks.common.definition import is_short
 from checks.common.evidence import contradictions, flags
-from checks.common.guard import message_of
 from checks.common.json_lines import TAIL_BYTES, Printed, last_line
 from checks.common.metrics import HOPS
+from checks.common.registry import message_of
 from checks.common.session.launch_commands import NO_MODULE
 from checks.common.session.outcome import Loss, Moment, Outcome, check_encoding
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT, UNPROVEN
@@ -174,12 +174,8 @@ def _by_its_answer(
     if against:
         return Outcome("wrong", "; ".join(against), flags=marks)
     reading, hops = launch.read(output, text), hops_between(output, launch)
-    setting, known = launch.setting, launch.definition.metrics_by_name
     wrong = reading.wrong or other_hops(hops, launch)
     wrong = wrong or ("" if reading.metrics else "the check read no value")
-    wrong = wrong or beyond_window(
-        reading.metrics, known, output, setting.ranks, devices=setting.has_resources
-    )
     return Outcome(
         "wrong" if wrong else "ok",
         wrong,
@@ -216,8 +212,8 @@ def _doubts(metrics: Sequence[Metric], launch: MpiCheck) -> list[str]:
         if limit is not None and is_beyond(known, metric.value, limit):
             doubts = [BEYOND_LIMIT]
     durations_s = definition.durations_s(launch.params, metrics)
-    short = shortfall(durations_s, definition.least_measured_s)
-    return [*doubts, *([TOO_SHORT] if short else [])]
+    short = is_short(durations_s, definition.least_measured_s)
+    return [*doubts, TOO_SHORT] if short else doubts
 
 
 def hops_between(output: json_lines.Output, launch: MpiCheck) -> list[Metric]:

@@ -146,7 +146,6 @@ class MessagesDefinition(CheckDefinition[P]):
 class EchoesDefinition(MessagesDefinition[P]):
     """Parameters have `iterations`, round trips of every size that are timed one by one."""
 
-    repetitions = ("iterations",)
     timed = ("half_round_trip", 2.0)
 
     def fastest_s(self, params: Any, fast: FastMachine) -> Iterable[float]:

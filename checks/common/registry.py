@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks there are: ours and those outside the tree, by their folders; those of a campaign.
 
-No ReFrame here: plans are made without it.
+Mistakes in the code of a check outside the tree are told by check, file and line. What checks of
+ours do wrong is a defect of Assay and keeps its traceback. No ReFrame here: plans are made without.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
+from checks.common.base import MpiCheck, OwnProgram
 from checks.common.command import CommandDefinition
 from checks.common.definition import CheckDefinition
-from checks.common.guard import guard, line_below
 from checks.common.metrics import HOPS
+from checks.common.parameters import Parameters
 from checks.common.sources import CHECKS as SHIPPED
 from checks.common.sources import FURTHER_CHECKS, OUTSIDE, further_folders, shipped_folders
 from records.errors import AssayError
@@ -34,6 +38,20 @@ from records.units import UNITS
 BROUGHT_FILE = "ASSAY_BROUGHT_FILE"
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+#: Types of attributes of a definition that are looked at.
+_PLAIN = (str, bool, tuple, dict, frozenset)
+_SEE = "see docs/writing-a-check.md"
+
+
+class CheckError(AssayError):
+    """A mistake in the code of a check outside the tree."""
+
+
+class UnfitTestError(Exception):
+    """A launch that must not be started, as it was not planned or its test cannot be made; the
+    message says why, and what is allowed."""
+
 
 #: Checks by name.
 Checks = Mapping[str, CheckDefinition[Any]]
@@ -98,7 +116,6 @@ def add_folder(path: str | Path, said_by: str = "--checks") -> None:
                 f"{check.folder}: there is a check {name} in {CHECKS[name].folder} already; rename"
                 " the folder and the check's name"
             )
-        guard(check)
     _CHECKS.update(found)
     FOLDERS.append(folder)
     os.environ[FURTHER_CHECKS] = os.pathsep.join(map(str, FOLDERS))
@@ -129,36 +146,51 @@ def _found(folder: Path, package: str) -> dict[str, CheckDefinition[Any]]:
 
 
 def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]]) -> None:
-    """Raise AssayError for a definition that plans, records or reports cannot use."""
+    """Raise CheckError for a definition that plans, records or reports cannot use."""
+    if fault := next(chain(_unfit(check, where.name), _unfit_metrics(check, before)), None):
+        raise CheckError(f"{where}: {fault}; {_SEE}")
+
+
+def _unfit(check: Any, folder: str) -> Iterator[str]:
+    """Faults of the definition of a folder of this name."""
     if not isinstance(check, CheckDefinition):
-        raise AssayError(f"{where}: CHECK is {check!r:.80}; it must be a CheckDefinition")
-    lacking = [
-        a
-        for a in ("name", "title", "deciding", "shown", "parameters", "metrics")
-        if not hasattr(check, a)
-    ]
-    if lacking:
-        raise AssayError(f"{where}: CHECK has no {', '.join(lacking)}; see docs/writing-a-check.md")
-    if check.name != where.name or not _NAME.fullmatch(check.name):
-        raise AssayError(
-            f"{where}: the check's name is {check.name!r}; it must be its folder's: a letter, then"
-            " small letters, digits and _"
+        yield f"CHECK is {check!r:.80}; it must be a CheckDefinition"
+    for name in ("name", "title", "deciding", "shown", "parameters", "metrics"):
+        if not hasattr(check, name):
+            yield f"CHECK has no {name}"
+    if check.name != folder or not _NAME.fullmatch(check.name):
+        yield (
+            f"the check's name is {check.name!r}; it must be its folder's: a letter, then small"
+            " letters, digits and _"
         )
-    names = {metric.name for metric in check.metrics}
-    for what in ("deciding", "shown"):
-        if getattr(check, what) not in {"", *names}:
-            raise AssayError(f"{where}: {what} is {getattr(check, what)!r}, none of its metrics")
-    known = {m.name: m for other in (*CHECKS.values(), *before) for m in other.metrics}
-    for metric in check.metrics:
+    for name, default in vars(CheckDefinition).items():
+        plain = not name.startswith("_") and isinstance(default, _PLAIN)
+        if plain and not isinstance(value := getattr(check, name), type(default)):
+            yield f"{name} is {value!r:.80}; allowed is {type(default).__name__}"
+    if not (isinstance(check.parameters, type) and issubclass(check.parameters, Parameters)):
+        yield f"parameters is {check.parameters!r:.80}; allowed is a subclass of Parameters"
+    fields = check.parameters.model_fields
+    for parameter in (*check.swept.values(), *check.samples.values()):
+        if parameter not in fields:
+            yield f"no parameter is {parameter!r}; allowed are {', '.join(sorted(fields))}"
+
+
+def _unfit_metrics(
+    check: CheckDefinition[Any], before: Iterable[CheckDefinition[Any]]
+) -> Iterator[str]:
+    """Faults of the metrics of a definition; those of `before` are taken."""
+    metrics, others = check.metrics_by_name, (*CHECKS.values(), *before)
+    known = {metric.name: metric for metric in metrics_of(others)}
+    for attribute in ("deciding", "shown"):
+        if getattr(check, attribute) not in {"", *metrics}:
+            yield f"{attribute} is {getattr(check, attribute)!r}, none of its metrics"
+    for name, metric in metrics.items():
         if metric.unit not in UNITS:
-            raise AssayError(
-                f"{where}: metric {metric.name}: unit {metric.unit!r}; allowed is"
-                f" {', '.join(map(repr, UNITS))}"
-            )
-        if known.get(metric.name, metric) != metric:
-            raise AssayError(
-                f"{where}: metric {metric.name} is defined otherwise by another check; import that"
-                " definition, or choose another name"
+            yield f"metric {name}: unit {metric.unit!r}; allowed is {', '.join(map(repr, UNITS))}"
+        if known.get(name, metric) != metric:
+            yield (
+                f"metric {name} is defined otherwise by another check; import that definition, or"
+                " choose another name"
             )
 
 
@@ -206,6 +238,47 @@ def brought_to_session() -> dict[str, Brought]:
     """The brought checks of this session, by name."""
     path = os.environ.get(BROUGHT_FILE)
     return msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Brought]) if path else {}
+
+
+def line_below(folders: Collection[Path], error: BaseException) -> str | None:
+    """The innermost line of the code below `folders` that an error came through, "FILE:LINE"; None:
+    it came through none."""
+    steps = traceback.walk_tb(error.__traceback__)
+    lines = [(frame.f_code.co_filename, line) for frame, line in steps]
+    if isinstance(error, SyntaxError) and error.filename:
+        lines.append((error.filename, error.lineno or 1))
+    below = (one for one in reversed(lines) if any(map(Path(one[0]).is_relative_to, folders)))
+    return next((f"{file}:{line}" for file, line in below), None)
+
+
+def message_of(folders: Collection[Path], error: BaseException) -> str:
+    """Message of an error, with the line of the code below `folders` that it came from."""
+    if isinstance(error, CheckError):
+        return str(error)
+    words = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    named, where = f"{type(error).__name__}: {words:.300}", line_below(folders, error)
+    return f"{where}: {named}; correct this check, {_SEE}" if where else named
+
+
+def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
+    """The class that says how a check is started and read. Raises CheckError for one of a check
+    outside the tree that cannot be used."""
+    if not (definition.folder / "run.py").is_file():
+        return OwnProgram
+    try:
+        run = import_module(f"{definition.package}.run").Run
+        if not issubclass(run, MpiCheck):
+            raise TypeError("Run is no subclass of checks.common.base.MpiCheck")
+        for name in ("command", "read"):
+            if getattr(run, name) is getattr(MpiCheck, name):
+                raise TypeError(f"Run has no method {name}")
+    except (Exception, SystemExit) as error:
+        if definition.is_shipped:
+            raise
+        where = line_below([definition.folder], error) or definition.folder / "run.py"
+        fault = f"{where}: check {definition.name} cannot be run: {type(error).__name__}: {error}"
+        raise CheckError(f"{fault}; {_SEE}") from error
+    return cast(type[MpiCheck], run)
 
 
 _CHECKS.update(_found(SHIPPED, "checks"))

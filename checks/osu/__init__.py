@@ -77,7 +77,6 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     points = ("message_bytes", "percentile")
     features = frozenset({"mpi", "program:osu"})
     least_measured_s = LEAST_ONCE_S
-    repetitions = ("iterations",)
 
     def bytes_per_rank(self, params: OsuParameters) -> int:
         """Two buffers of the greatest size for every rank, at each rank, and the allowance."""

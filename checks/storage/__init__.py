@@ -156,7 +156,6 @@ class StorageDefinition(ManyRanksDefinition[StorageParameters]):
             "read rate of a node",
         ),
     )
-    repetitions = ("repetitions",)
     waits = True
     points = ("layout", "access", "transfer_bytes", "node")
     noted = {"payload_verified": str, "caches": str, "read_by": str}

@@ -16,7 +16,7 @@ import numpy as np
 
 from bench.rows import Count, Row, efforts, share
 from bench.tests.simulated.machines import Speeds
-from checks.common.definition import LEAST_ONCE_S, shortfall
+from checks.common.definition import LEAST_ONCE_S, is_short
 from checks.common.registry import CHECKS
 from records.metric import Metric
 
@@ -138,7 +138,6 @@ def rows(machines: int) -> Iterator[Row]:
         definition = CHECKS[check]
         unseen = Count(f"{check}: too short, and not flagged", most=0.0)
         false = Count(f"{check}: long enough, and flagged", most=0.0)
-        cured = Count(f"{check}: flagged, and the size proposed is enough", least=1.0)
 
         def draw(ends: Any, rng: np.random.Generator = rng) -> Any:
             if isinstance(ends, list):
@@ -150,15 +149,11 @@ def rows(machines: int) -> Iterator[Row]:
             given = fixed | {name: draw(ends) for name, ends in drawn.items()}
             params = definition.parameters.model_validate({**definition.example, **given})
             metrics, took_s, once = launch(machine, params)
-            found = shortfall(definition.durations_s(params, metrics), definition.least_measured_s)
+            short = is_short(definition.durations_s(params, metrics), definition.least_measured_s)
             moved = TICK_S / took_s > MOVED if once else took_s < CLOCK_S
-            false.add(found is not None and not moved)
-            unseen.add(found is None and moved)
-            if found is not None:
-                params = params.model_copy(update=definition.longer(params, 1.25 * found[1]))
-                again_s = definition.durations_s(params, launch(machine, params)[0])
-                cured.add(shortfall(again_s, definition.least_measured_s) is None)
-        yield from (unseen.row(), false.row(), cured.row())
+            false.add(short and not moved)
+            unseen.add(moved and not short)
+        yield from (unseen.row(), false.row())
     yield from _disturbed(machines)
 
 

@@ -9,8 +9,8 @@ import pytest
 from checks.alltoall_pairs import CHECK
 from checks.alltoall_pairs.run import nodes_for_pairs
 from checks.common.json_lines import Output
-from checks.common.slurm.allocation import ALLOCATION
 from checks.common.slurm.commands import HERE, Answer
+from checks.common.slurm.job import ALLOCATION
 from checks.common.tests.test_hops import granted
 
 PAIRS = ["n2:n9", "n4:n2", "n7:n8"]

@@ -11,8 +11,7 @@ from typing import Any
 
 from checks.common.answer import Reading, died, other_program
 from checks.common.base import MpiCheck, Setting
-from checks.common.command import CommandDefinition
-from checks.common.command.reading import read
+from checks.common.command import CommandDefinition, read
 from checks.common.evidence import STEP_NODES, Claim
 from checks.common.json_lines import Output
 from records.flags import UNPROVEN

@@ -24,12 +24,12 @@ from reframe.frontend.executors import RegressionTask, TaskEventListener
 from reframe.frontend.executors.policies import AsynchronousExecutionPolicy, SerialExecutionPolicy
 from reframe.frontend.printer import PrettyPrinter
 
-from checks.common.guard import message_of
+from checks.common.registry import message_of
 from checks.common.session import outcome
 from checks.common.session.builds import MakeBuild
 from checks.common.session.launching import LaunchTest
 from checks.common.session.outcome import fault_of
-from checks.common.slurm.allocation_scheduler import AllocationScheduler
+from checks.common.slurm.scheduler import AllocationScheduler
 from records.plugins import hooks
 
 #: Seconds without news after which launches, and builds, are looked at.

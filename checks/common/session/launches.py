@@ -20,8 +20,14 @@ from pydantic import ValidationError
 from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
-from checks.common.guard import CheckError, UnfitTestError
-from checks.common.registry import CHECKS, Checks, brought_to_session, checks_with
+from checks.common.registry import (
+    CHECKS,
+    CheckError,
+    Checks,
+    UnfitTestError,
+    brought_to_session,
+    checks_with,
+)
 from checks.common.session.launching import LaunchRequest, LaunchTest, test_of
 from checks.common.session.outcome import report_refusal
 from records.plugins import hooks

@@ -22,10 +22,11 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 from reframe.core.launchers import JobLauncher
 from reframe.core.logging import getlogger
 
-from checks.common.base import MpiCheck, Setting, leaf_of
+from checks.common.base import MpiCheck, Setting
 from checks.common.definition import CheckDefinition
 from checks.common.json_lines import TOKEN, read_printed, session_lines
 from checks.common.judging import EndedJob, JudgingError, judge
+from checks.common.registry import leaf_of
 from checks.common.session.builds import build_of
 from checks.common.session.launch_commands import LAUNCHERS, launch_words
 from checks.common.session.outcome import PROGRAMS, Outcome, WorkFolderError, emit, folder_trouble
@@ -150,7 +151,6 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
             ranks=self.asked.ranks,
             ranks_per_node=self.asked.ranks_per_node,
             cpus_per_task=self.asked.cpus_per_task or 0,
-            has_resources=bool(self.asked.resources),
             drawn_by=self.drawn_by,
             **{name: extras[name] for name in ("library", "device", "seen", "programs")},
             features=self.current_environ.features,

@@ -14,11 +14,10 @@ from typing import Any
 
 from reframe.utility.cpuinfo import cpuinfo
 
-import checks.common.slurm.allocation_scheduler
 import checks.common.slurm.scheduler  # noqa: F401  registers the scheduler
 from checks.common.registry import BROUGHT_FILE
 from checks.common.session.launch_commands import preparation
-from checks.common.slurm.allocation import ALLOCATION
+from checks.common.slurm.job import ALLOCATION
 from records.plugins import hooks
 from records.site.limits import nominal
 

@@ -103,16 +103,6 @@ class Slurm:
         words = "sinfo", "--noheader", "--Node", whose, "--format=%N %T"
         return pairs(self.output(*words) or "")
 
-    def down_nodes(self, asked: str) -> list[str]:
-        """Nodes that are down among these, as Slurm lists names; none where it does not tell."""
-        states = self.node_states(f"--nodes={asked}")
-        return sorted(name for name, state in states.items() if is_down(state))
-
-    def up_nodes(self, partition: str) -> set[str] | None:
-        """The nodes of a partition that are not down; None where Slurm does not tell."""
-        states = self.node_states(f"--partition={partition}")
-        return {name for name, state in states.items() if not is_down(state)} if states else None
-
     def usable_nodes(self, partition: str) -> set[str]:
         """The nodes of a partition to which Slurm gives jobs now or when others end; none where it
         does not tell. Those that are drained, reserved or in maintenance are left out."""

@@ -4,7 +4,7 @@
 from collections import Counter
 from itertools import combinations
 
-from checks.common.slurm.allocation import Allocation
+from checks.common.slurm.job import Allocation
 
 NODES = [f"n{number}" for number in range(1, 9)]
 LAUNCHES = [f"ring-12.{block}.{attempt}" for block in range(100) for attempt in (1, 2)]

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common.slurm import allocation_scheduler
-from checks.common.slurm.allocation_scheduler import AllocationScheduler
+from checks.common.slurm import scheduler
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.job import ControllerSilentError
+from checks.common.slurm.scheduler import AllocationScheduler
 from checks.common.tests.test_hops import granted
 from virtual_cluster.host import tries
 
@@ -126,7 +126,7 @@ def test_a_step_that_slurm_never_begins_is_ended_with_its_words(harness, monkeyp
     one = harness()
     job = one.submit(f"echo step creation temporarily disabled >&2\n{ENDLESS}")
     one.until(lambda: "disabled\n" in Path(job.workdir, "launch.srun").read_text())
-    monkeypatch.setattr(allocation_scheduler, "_STEP_PATIENCE_S", 0.0)
+    monkeypatch.setattr(scheduler, "_STEP_PATIENCE_S", 0.0)
     loss = one.ended(job).loss
     assert (loss.fault, loss.ran) == ("slurm", False)
     said = r"did not start the step within \d+ s: step creation temporarily disabled"
@@ -137,7 +137,7 @@ def test_a_step_that_outlives_its_time_by_far_is_ended(harness, monkeypatch):
     one = harness()
     lasting, late = one.submit(RUNS.format(step=3)), one.submit(RUNS.format(step=4), needs_s=0.1)
     one.until(lambda: lasting.step.name and late.step.name)
-    monkeypatch.setattr(allocation_scheduler, "_STEP_PATIENCE_S", 0.3)
+    monkeypatch.setattr(scheduler, "_STEP_PATIENCE_S", 0.3)
     loss = one.ended(late).loss
     assert (loss.fault, loss.ran) == ("slurm", True)
     assert "did not end the step within 0 s" in loss.reason

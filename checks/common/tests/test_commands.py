@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from checks.common import command
 from checks.common.answer import Reading
-from checks.common.command import CommandDefinition, placeholders, reading
-from checks.common.command.reading import expression_fault, read
+from checks.common.command import CommandDefinition, expression_fault, placeholders, read
 from checks.common.json_lines import OutputError
 from records.metric import MetricDefinition
 from records.run.brought import BroughtFile, Caught, CommandLine
@@ -120,7 +120,7 @@ def test_an_expression_that_must_or_must_not_match() -> None:
 
 
 def test_an_expression_that_runs_for_ever_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LIMIT_S", 0.2)
+    monkeypatch.setattr(command, "LIMIT_S", 0.2)
     with pytest.raises(OutputError, match="nested repetitions"):
         read(line(right=["^(a+)+$"]), "Triad: 1\n" + "a" * 100 + "b")
 

@@ -9,7 +9,7 @@ from checks.common.base import OwnProgram, Setting
 from checks.common.json_lines import Output
 from checks.common.judging import hops_between, other_hops
 from checks.common.registry import CHECKS
-from checks.common.slurm.allocation import ALLOCATION, Allocation
+from checks.common.slurm.job import ALLOCATION, Allocation
 from checks.common.tests.evidence_of import evidence_of
 from records.site.topology import TopologyDescription
 

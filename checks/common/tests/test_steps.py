@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from checks.common.slurm.allocation_scheduler import _Step
 from checks.common.slurm.commands import HERE, Answer
+from checks.common.slurm.scheduler import _Step
 from checks.common.sources import CHECKS
 from checks.common.tests.program_runs import ran
 
@@ -19,7 +19,7 @@ LAUNCH = CHECKS / "common" / "launch"
 SESSION = """
 import sys, time
 from pathlib import Path
-from checks.common.slurm.allocation_scheduler import _Step
+from checks.common.slurm.scheduler import _Step
 step = _Step(["sh", "-c", sys.argv[2]], Path(sys.argv[1]))
 time.sleep(1000)
 """

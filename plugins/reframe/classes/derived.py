@@ -21,8 +21,8 @@ from reframe.core.exceptions import ReframeFatalError, SkipTestError
 from reframe.core.meta import make_test
 
 from checks.common.definition import CheckDefinition
-from checks.common.guard import UnfitTestError
 from checks.common.json_lines import TOKEN
+from checks.common.registry import UnfitTestError
 from checks.common.session.builds import Programs
 from checks.common.session.outcome import Outcome, report_refusal, send
 from checks.common.slurm.commands import HALTING_S, limits_s

@@ -46,7 +46,6 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
         ),
         rate_metric("bisection_rate_least", "the same of the slowest matching", limit="links"),
     )
-    repetitions = ("iterations",)
     samples = {"bisection_rate": "matchings"}
     noted = {"pairs": lambda asked: asked.ranks // 2, "payload_verified": str}
     relations = {"bisection_rate_least": least_of("bisection_rate")}

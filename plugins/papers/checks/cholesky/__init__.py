@@ -64,7 +64,6 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
             measured=False,
         ),
     )
-    repetitions = ("repetitions",)
     samples = {"factor_time": "repetitions"}
     timed = ("factor_time", 1.0)
     relations = {"factor_rate": lambda here: here.params.operations / here("factor_time")}

@@ -63,7 +63,6 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
         ),
     )
     points = ("message_bytes",)
-    repetitions = ("repeats",)
     #: The NetPIPE that was built for the library, MPI or PVM.
     features = frozenset({"program:netpipe"})
 

@@ -75,7 +75,6 @@ class OneSidedDefinition(
         rate_metric("one_sided_rate", "length of a copy over its median time", limit="link"),
         rate_metric("one_sided_rate_best", "length of a copy over its least time", limit="link"),
     )
-    repetitions = ("iterations",)
     relations = {
         "one_sided_time_least": least_of("one_sided_time"),
         "one_sided_rate": length_over("one_sided_time"),

@@ -76,7 +76,6 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
     timed = ("ring_time", 1.0)
     noted = {"payload_verified": str}
     least_measured_s = LEAST_ONCE_S
-    repetitions = ("turns",)
 
     def options(self, params: RingParameters) -> dict[str, object]:
         """The program takes several orders."""

@@ -86,7 +86,6 @@ class StreamsDefinition(
     swept = {"direction": "directions", "message_bytes": "sizes"}
     samples = {"window_rate": "iterations"}
     no_options = frozenset({"transport"})
-    repetitions = ("iterations",)
     without_library = {"tcp": "tcp_stream"}
 
     def options(self, params: StreamsParameters) -> dict[str, object]:
