@@ -210,7 +210,7 @@ NOTES = {
 HPL_KEYS = "N|NB|PMAP|P|Q|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN"
 SU3_KEYS = "nx|ny|nz|nt|iseed|warms|trajecs|traj_between_meas|beta|microcanonical_time_step"
 SU3_KEYS += "|steps_per_trajectory"
-SU3_LINES = "fresh|forget|Pure gauge|Microcanonical|WARMUPS|RUNNING|unit gauge|messages "
+SU3_LINES = "RUNNING|messages "
 TEXT = {
     "hpl": [
         (rf"({HPL_KEYS}) *: \S.*|T/V N.*|- Computational tests.*", 0),
