@@ -179,12 +179,16 @@ class Rereader:
 
 def _params(definition: CheckDefinition[Any], case: PlannedCase) -> Any:
     """The parameters of a case. Raises NotReadError where the check here has others."""
-    asked = {"ranks": case.ranks, "ranks_per_node": case.ranks_per_node, **case.params}
-    model = definition.parameters
+    layout = {"ranks": case.ranks, "ranks_per_node": case.ranks_per_node}
+    model, asked = definition.parameters, {**layout, **case.params}
+    gone = case.params.keys() - model.model_fields.keys() - layout.keys()
     try:
-        return model.model_validate({n: asked[n] for n in model.model_fields if n in asked})
-    except ValidationError as error:
-        raise NotReadError("the check here has no such parameters") from error
+        known = model.model_validate({n: asked[n] for n in model.model_fields if n in asked})
+    except ValidationError:
+        known = None
+    if known is None or any(case.params[name] for name in gone):
+        raise NotReadError("the check here has no such parameters")
+    return known
 
 
 def _values(metrics: Iterable[Metric], names: Container[str]) -> dict[_Point, tuple[Any, ...]]:

@@ -48,7 +48,6 @@ class OsuParameters(Parameters):
     warmup: int = quantity("Iterations before them (-x).", "iterations", 10, ge=0, le=10_000_000)
     full: bool = quantity("Least and greatest too (-f).", "none", False)
     validate_data: bool = quantity("Received data checked (-c).", "none", False)
-    tails: bool = quantity("Tail percentiles too (-z).", "none", False)
 
     @property
     def suite_test(self) -> OsuTest:
@@ -59,7 +58,7 @@ class OsuParameters(Parameters):
         """Refuse what the test does not have."""
         if self.suite_test.pair and self.ranks != 2:
             raise ValueError(f"{self.test} runs between 2 ranks, not {self.ranks}")
-        if self.full and self.suite_test.prints not in ("collective", "overlap"):
+        if self.full and self.suite_test.prints != "collective":
             raise ValueError(f"full is for collective operations; {self.test} has no option -f")
         refuse_least_above_greatest(self.least_bytes, self.greatest_bytes)
 
@@ -74,7 +73,7 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     parameters = OsuParameters
     example = {"test": "osu_latency"}
     metrics = METRICS
-    points = ("message_bytes", "percentile")
+    points = ("message_bytes",)
     features = frozenset({"mpi", "program:osu"})
     least_measured_s = LEAST_ONCE_S
 
@@ -86,7 +85,7 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
         """All iterations of each size, in one go: their mean is the value."""
         test = params.suite_test
         for metric in metrics if test.prints != "start-up" else ():
-            if metric.name in ("osu_latency", "osu_overall_time"):
+            if metric.name == "osu_latency":
                 yield (2 if test.round_trip else 1) * params.iterations * metric.value
             elif metric.name == "osu_bandwidth":
                 size = float((metric.at or {}).get("message_bytes", 0))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -90,41 +91,43 @@ class Run(OwnProgram):
 def read_own(asked: Su3RmdParameters, output: Output, text: str) -> Reading:
     """The metrics of our program, whose text in the original's format must say the same."""
     reading = CHECK.read(asked, output)
-    wrong = reading.wrong or next(_wrong_answer(asked, output), None)
-    if wrong:
-        return Reading(wrong=wrong)
+    if reading.wrong:
+        return reading
     seconds = _seconds_of_ranks(_only_note(output, "ranks"), asked.ranks)
-    if wrong := next(_wrong_times(asked, output, seconds), None):
-        return Reading(wrong=wrong)
     printed = milc.parse(text, own=True)
-    program = output.program or {}
-    said = {
-        "precision": asked.precision,
-        "library": program.get("mpi"),
-        "messages": asked.communication,
-        "overlap": "yes" if asked.overlap else "no",
-        **({} if asked.kernel == "auto" else {"kernels": asked.kernel}),
-    }
-    program_s = next(m.value for m in reading.metrics if m.name == "program_time")
-    answer = output.notes["answer"]
-    notes = output.notes_of("measurement")
-    wrong = milc.other_run(asked, printed) or milc.other_measurements(
-        printed.measurements, notes, answer
+    values = {metric.name: metric.value for metric in reading.metrics}
+    faults = (
+        _wrong_answer(asked, output),
+        _wrong_times(asked, values, seconds),
+        _other_text(asked, output, printed, values["program_time"]),
     )
-    if [_place(note) for note in notes] != _places(asked):
-        wrong = "the measurements that were reported are not those of the trajectories asked"
-    for name, value in said.items():
-        if printed.said[name] != value:
-            wrong = f"the program ran with {name} {printed.said[name]}; asked was {value}"
-    if not math.isclose(printed.time_s, program_s, rel_tol=5.1e-7):
-        wrong = f"the program printed {printed.time_s} s and reported {program_s} s"
-    if not math.isclose(printed.plaquette, answer["plaquette"], rel_tol=1e-6):
-        wrong = f"the program printed the plaquette {printed.plaquette}, not {answer['plaquette']}"
-    if wrong:
+    if wrong := next(chain(*faults), None):
         return Reading(wrong=wrong)
     launch = measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))
     rank_cpu_time = measured(RANK_CPU_TIME, seconds["cpu_s", "greatest"])
     return Reading([*reading.metrics, launch, rank_cpu_time, *_kept(asked, printed)])
+
+
+def _other_text(
+    asked: Su3RmdParameters, output: Output, printed: milc.Block, program_s: float
+) -> Iterator[str]:
+    """Lines of the program's text that say otherwise than what was asked, or than it reported."""
+    answer, notes = output.notes["answer"], output.notes_of("measurement")
+    if wrong := milc.other_run(asked, printed):
+        yield wrong
+    if wrong := milc.other_measurements(asked, printed.measurements, notes, answer):
+        yield wrong
+    wanted = {
+        "library": (output.program or {}).get("mpi"),
+        "messages": asked.communication,
+        "overlap": "yes" if asked.overlap else "no",
+        **({} if asked.kernel == "auto" else {"kernels": asked.kernel}),
+    }
+    for name, value in wanted.items():
+        if printed.words[name] != value:
+            yield f"the program ran with {name} {printed.words[name]}; asked was {value}"
+    if not math.isclose(printed.time_s, program_s, rel_tol=5.1e-7):
+        yield f"the program printed {printed.time_s} s and reported {program_s} s"
 
 
 def _kept(asked: Su3RmdParameters, printed: milc.Block) -> list[Metric]:
@@ -137,22 +140,10 @@ def _kept(asked: Su3RmdParameters, printed: milc.Block) -> list[Metric]:
     ]
 
 
-def _place(note: Any) -> tuple[Any, Any]:
-    place = [note.get(name) if isinstance(note, dict) else None for name in ("block", "trajectory")]
-    block, trajectory = (one if type(one) is int else None for one in place)
-    return block, trajectory
-
-
-def _places(asked: Su3RmdParameters) -> list[tuple[int, int]]:
-    """Block and trajectory of every measurement."""
-    step = asked.trajectories_between_measurements
-    return [(1, asked.warmups + step * (i + 1)) for i in range(asked.measurements)]
-
-
 def read_original(asked: Su3RmdParameters, output: Output, text: str) -> Reading:
     """The original's time and the rate that follows from it, if it did what was `asked`."""
     printed = milc.parse(text)
-    flag = f"MILC su3_rmd, version {printed.said['version']}"
+    flag = f"MILC su3_rmd, version {printed.words['version']}"
     wrong = (
         milc.other_run(asked, printed)
         or _wrong_plaquette(asked, printed.plaquette)
@@ -217,10 +208,11 @@ def _wrong_answer(params: Su3RmdParameters, output: Output) -> Iterator[str]:
 
 
 def _wrong_times(
-    params: Su3RmdParameters, output: Output, seconds: Mapping[tuple[str, str], float]
+    params: Su3RmdParameters,
+    values: Mapping[str, float],
+    seconds: Mapping[tuple[str, str], float],
 ) -> Iterator[str]:
     """Times that do not follow from those of the ranks, or are longer than what contains them."""
-    values = {metric.name: metric.value for metric in output.metrics}
     sums_s, mean_cpu_s = seconds["global_sums_s", "mean"], seconds["cpu_s", "mean"]
     parts = {
         "communication_time": seconds["communication_s", "mean"] + sums_s,

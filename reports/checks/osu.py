@@ -6,9 +6,7 @@ from functools import partial
 from reports.show.section import Section, side_by_side_table
 
 #: What benchmarks are read by.
-_HEADLINES = (
-    *("osu_message_rate", "osu_bandwidth", "osu_overall_time", "osu_latency", "osu_init_mean"),
-)
+_HEADLINES = (*("osu_message_rate", "osu_bandwidth", "osu_latency", "osu_init_mean"),)
 
 SECTION = Section(
     tables=[partial(side_by_side_table, check="osu", metric=metric) for metric in _HEADLINES]

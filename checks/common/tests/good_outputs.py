@@ -23,7 +23,7 @@ from checks.common.sources import CHECKS as FOLDER
 from checks.common.sources import shipped_folders
 from checks.common.tests.evidence_of import evidence_of
 from checks.hpl.run import read_test as read_hpl
-from checks.osu import output as osu_output
+from checks.osu.run import failed_validation
 from checks.osu.run import read_test as read_osu
 from checks.su3_rmd import output as su3_output
 from checks.su3_rmd.run import read_original, read_own
@@ -79,7 +79,7 @@ class Sample:
         output = json_lines.parse(text, self.known)
         wrong = "; ".join(output.wrong)
         if not wrong and self.definition.name == "osu":
-            wrong = osu_output.failed_validation(text) or ""
+            wrong = failed_validation(text) or ""
         ended = output.ended or not self.ends
         if self.read is read_original:
             ended = su3_output.completed(text)
@@ -139,8 +139,7 @@ def _osu_tables() -> Iterator[Sample]:
         text = re.sub(r"(?m)^srun: error: .*\n", "", file.read_text())
         test = next(part for part in file.name.split(".") if part.startswith("osu_"))
         asked: dict[str, Any] = {"full": ".full." in file.name}
-        asked |= {"validate_data": "validate" in file.name}
-        asked |= {"tails": ".tail." in file.name, "iterations": 50, "test": test}
+        asked |= {"validate_data": "validate" in file.name, "iterations": 50, "test": test}
         yield _osu_sample(file.name.removesuffix(".txt"), text, asked)
 
 
@@ -151,31 +150,14 @@ def _osu_sample(name: str, text: str, asked: Mapping[str, Any]) -> Sample:
 
 
 def _osu_forms() -> Iterator[Sample]:
-    """Tests of which there is no output of a real launch, as the suite's source prints them."""
-    title, sizes = "# OSU MPI {} Test v7.4\n", [2**k for k in range(17)]
+    """A test of which there is no output of a real launch, as the suite's source prints it."""
+    sizes = [2**k for k in range(17)]
     rates = [(size, 2718661.04 / (1 + size / 4096)) for size in sizes]
     rows = "".join(f"{size:<10}{rate * size / 1e6:18.2f}{rate:18.2f}\n" for size, rate in rates)
     head = "# [ pairs: 1 ] [ window size: 64 ]\n# Datatype: MPI_CHAR.\n"
     head += f"{'# Size':<10}{'MB/s':>18}{'Messages/s':>18}\n"
-    text = title.format("Multiple Bandwidth / Message Rate") + head + rows
+    text = f"# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n{head}{rows}"
     yield _osu_sample("mbw_mr", text, {"test": "osu_mbw_mr"})
-    names = ["Overall", "Compute", "Coll. Init", "MPI_Test", "MPI_Wait", "Pure Comm."]
-    names = [f"{name}(us)" for name in (*names, "Min Comm.", "Max Comm.")] + ["Overlap(%)"]
-    forms = {"osu_ibarrier": ("Barrier", [0]), "osu_ialltoall": ("All-to-All", sizes)}
-    for test, (name, points) in forms.items():
-        text = title.format(f"Non-blocking {name} Latency")
-        text += "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
-        text += f"{'# Size':<10}" if any(points) else "# "
-        text += "".join(f"{name:>18}" for name in names) + "\n"
-        for size in points:
-            comm = 12.25 + (size or 1) / 100
-            parts = [comm * 1.02, 6.08, 1.5, 9.53]
-            overall = sum(parts) + 0.33
-            overlap = max(0.0, 100 - (overall - parts[0]) / comm * 100)
-            row = [overall, *parts, comm, comm - 3.21, comm + 3.21, overlap]
-            text += f"{size:<10}" if size else ""
-            text += "".join(f"{value:18.2f}" for value in row) + "\n"
-        yield _osu_sample(test, text, {"test": test, "full": True})
 
 
 def _originals() -> Iterator[Sample]:

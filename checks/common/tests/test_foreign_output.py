@@ -11,18 +11,15 @@ from checks.common import json_lines
 from checks.common.sources import CHECKS
 from checks.hpl import output as hpl
 from checks.osu import OsuParameters
-from checks.osu import output as osu
+from checks.osu import run as osu
 
 
 def _read_osu(text, name):
-    if "hello" in name:
-        return osu.check_hello(text, 2) or "greeted"
     if "init" in name:
         return osu.parse_init(text, 2)
-    asked = {"full": ".full." in name, "tails": ".tail." in name, "iterations": 50}
+    asked = {"full": ".full." in name, "validate_data": "validate" in name, "iterations": 50}
     test = next(part for part in name.split(".") if part.startswith("osu_"))
-    params = OsuParameters(test=test, validate_data="validate" in name, **asked)
-    return osu.parse(text, params).values
+    return osu.parse(text, OsuParameters(test=test, **asked))[1]
 
 
 def _read_hpl(text, name):
@@ -60,10 +57,8 @@ def test_a_sample_is_read_whole_and_refused_where_it_is_cut_at_any_line(name):
 @pytest.mark.parametrize(
     "name", [name for name in FILES if "srun: error" in FILES[name].read_text()]
 )
-def test_a_whole_table_with_a_launcher_that_complains_is_refused_and_kept_as_partial(name):
-    text = FILES[name].read_text()
-    assert _read(name, text) is None
-    assert osu.parse_partial(text) == _read(name, WHOLE[name])
+def test_a_whole_table_with_a_launcher_that_complains_is_refused(name):
+    assert _read(name, FILES[name].read_text()) is None
 
 
 @given(st.binary(max_size=2000), st.sampled_from(sorted(WHOLE)))
