@@ -157,6 +157,7 @@ class Rereader:
             ranks=case.ranks,
             ranks_per_node=case.ranks_per_node,
             cpus_per_task=case.cpus_per_task or 0,
+            has_resources=bool(case.resources),
             library=f"^{re.escape(environment.library)} " if environment.library else "",
             programs=programs,
             features=["pvm" if environment.launcher == "assay-pvm" else "mpi"],

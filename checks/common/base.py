@@ -30,6 +30,8 @@ class Setting:
     ranks: int
     ranks_per_node: int
     cpus_per_task: int = 0
+    #: Whether the job has resources besides nodes, which may be devices.
+    has_resources: bool = False
     #: Names the launch where its nodes are drawn.
     drawn_by: str = ""
     #: Of the environment: expression for the library's name, demanded device, variables that ranks

@@ -168,6 +168,7 @@ METRICS = (
         "cpu_time",
         "su3_rmd: CPU time of all ranks, the whole program",
         may_be_zero=True,
+        kind="sum",
     ),
     RANK_CPU_TIME,
     MetricDefinition(
@@ -176,6 +177,7 @@ METRICS = (
         "lower",
         "su3_rmd: communication time over program time",
         may_be_zero=True,
+        kind="share",
     ),
     RATE,
     LAUNCH,
@@ -190,7 +192,7 @@ METRICS = (
             ("global_sum_time", "global sums, mean over the ranks"),
         )
     ),
-    time_metric("site_step_time", "su3_rmd: program time a site and step"),
+    time_metric("site_step_time", "su3_rmd: program time a site and step", kind="quotient"),
     *PRINTED_DIGITS,
 )
 
@@ -268,6 +270,10 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         """The original's operations, of which about half are done, in single precision at twice the
         speed; messages take no time."""
         yield fast.compute_s(params.operations) / (2 if params.precision == "single" else 1)
+
+    def longer(self, params: Su3RmdParameters, factor: float) -> dict[str, int]:
+        """Trajectories; warm-ups, which are in the program's time too, stay."""
+        return {"trajectories": math.ceil((params.trajectories + params.warmups) * factor)}
 
     def estimate_s(self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + the original's operations at a quarter of the cores' speed, or at all

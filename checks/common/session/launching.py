@@ -151,6 +151,7 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
             ranks=self.asked.ranks,
             ranks_per_node=self.asked.ranks_per_node,
             cpus_per_task=self.asked.cpus_per_task or 0,
+            has_resources=bool(self.asked.resources),
             drawn_by=self.drawn_by,
             **{name: extras[name] for name in ("library", "device", "seen", "programs")},
             features=self.current_environ.features,

@@ -86,8 +86,8 @@ class AssaySlurmScheduler(SqueueJobScheduler):
     ReFrame's own `squeue` scheduler calls every job that has left the queue COMPLETED, and waits
     two seconds after each submission. `scontrol show job` knows for MinJobAge seconds how a job
     ended. It is asked rarely while the job runs, as each question takes time from the ranks that
-    are being measured: when the job's script has created END_MARKER, its last act, or every QUIET_POLL_S
-    seconds. Waiting in the queue has no limit, and the harness is told of it at each question; a
+    are being measured: when the job's script has created END_MARKER, its last act, or every
+    QUIET_POLL_S seconds. Waiting in the queue has no limit, and the harness is told of it at each question; a
     job that will not run however long one waits is cancelled, with Slurm's reason.
 
     Adds to the job: `slurm` (the last description's fields), `loss` (why it has no result of its
