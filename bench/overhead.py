@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of a launch beyond its own run time, in a job of its own (goal: 0.3 s) and as a step of
-one job (goal: 0.1 s), on a virtual cluster.
+"""Cost of a launch beyond its own run time, in a job of its own (goal: 0.3 s), on a virtual
+cluster.
 
 Overhead of a launch is the time from the end of one launch's session to the beginning of the next;
 builds and the start of ReFrame are not in it. Slurm's share is measured by a series of empty jobs
-on the same cluster: from `sbatch` until the job is known to be completed. Exits 1 when a mode
-misses its goal.
+on the same cluster: from `sbatch` until the job is known to be completed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -27,37 +25,12 @@ from typing import Any
 import numpy as np
 
 from assay.commands import output_of
-from bench.rows import Row, printed
+from bench.rows import Row
 from records.run.record import read_records
 from reports.statistics.descriptive import median_intervals
 from virtual_cluster import ClusterSpec, up
 
 _ASSAY = Path(sys.executable).parent / "assay"
-
-
-@contextmanager
-def on_cluster(spec: ClusterSpec) -> Iterator[tuple[Any, Path]]:
-    """The cluster, taken down in the end, and an empty folder. What the first campaign builds in
-    the folder serves all others."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the cluster is taken down
-    cluster = up(spec)
-    try:
-        with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-            yield cluster, Path(folder)
-    finally:
-        cluster.down()
-
-
-def run_campaign(folder: Path, campaign: str, cluster: str, *options: str) -> Path:
-    """Run the text of a campaign with options of `assay run`; its run directory."""
-    (folder / "campaign.yaml").write_text(campaign)
-    return run(folder, "campaign.yaml", "--site", f"virtual:{cluster}", *options)
-
-
-def run(folder: Path, *words: str) -> Path:
-    """Run `assay run` with these words; its run directory."""
-    assay(folder, "run", *words)
-    return max(folder.glob("results/*/*"), key=lambda path: path.stat().st_ctime_ns)
 
 
 def assay(folder: Path, *words: str) -> str:
@@ -85,17 +58,21 @@ GOAL_S = 0.3
 
 
 def rows() -> Iterator[Row]:
-    """Bring up a cluster, run 40 short launches and 40 empty jobs; the medians."""
-    with on_cluster(ClusterSpec(name=f"bench-{os.getpid()}", nodes=2)) as (cluster, folder):
-        jobs = gaps_s(run_campaign(folder, _CAMPAIGN, cluster.name, "--no-report"))
-        empty = [_empty_job_s(cluster) for _ in range(_EMPTY_JOBS)]
+    """Cost of a launch beyond its own run time, on a virtual cluster (goal: 0.3 s)."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the cluster is taken down
+    cluster = up(ClusterSpec(name=f"bench-{os.getpid()}", nodes=2))
+    try:
+        with tempfile.TemporaryDirectory(prefix="assay-bench-") as name:
+            folder = Path(name)
+            (folder / "campaign.yaml").write_text(_CAMPAIGN)
+            site = f"virtual:{cluster.name}"
+            assay(folder, "run", "campaign.yaml", "--site", site, "--no-report")
+            jobs = gaps_s(next(folder.glob("results/*/*")))
+            empty = [_empty_job_s(cluster) for _ in range(_EMPTY_JOBS)]
+    finally:
+        cluster.down()
     yield gap_row("a launch in a job of its own", jobs, GOAL_S)
     yield gap_row("an empty job, from sbatch to completed (Slurm's share)", empty)
-
-
-def main(_: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    return printed(rows())
 
 
 def gap_row(what: str, values: list[float], most_s: float | None = None) -> Row:

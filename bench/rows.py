@@ -8,12 +8,9 @@ of 1000 benches; printed is the 95 % error.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
@@ -148,27 +145,3 @@ def printed(rows: Iterable[Row]) -> int:
         kept.append(row.kept)
     print(f"{len(kept)} rows, {kept.count(False)} miss their target")
     return 0 if all(kept) else 1
-
-
-class Used(NamedTuple):
-    """Time and memory that a command took."""
-
-    seconds: float
-    processor_s: float
-    peak_bytes: int
-    status: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.seconds:7.2f} s (CPU {self.processor_s:.2f} s),"
-            f" peak {self.peak_bytes / 2**20:.0f} MiB, exit status {self.status}"
-        )
-
-
-def measured(words: list[str], folder: str | None = None) -> Used:
-    """Run a command, in a folder; its time and memory."""
-    begun = time.monotonic()
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, cwd=folder)
-    _, status, used = os.wait4(process.pid, 0)
-    seconds, code = time.monotonic() - begun, os.waitstatus_to_exitcode(status)
-    return Used(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, code)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from records.units import axis_of, unit_of
+from records.values import Word
 
 _GREATEST_POSITION, _WORD_LENGTH = 2**63, 500
 
@@ -32,7 +33,7 @@ class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     """A named quantity: `unit` in SI base units, `better` says which direction is good. One that is
     not `measured` tells where a launch lay; nothing is judged by it."""
 
-    name: str
+    name: Word
     unit: str
     better: Better
     definition: str
@@ -70,7 +71,7 @@ class CheckDescription(msgspec.Struct, frozen=True, omit_defaults=True):
     environments are compared by ("" for every metric), `shown` what a launch's progress line
     prints; a history keeps the metrics `beside` it too."""
 
-    name: str
+    name: Word
     title: str
     deciding: str
     shown: str

@@ -25,14 +25,19 @@ else:
     _Level = Scalar | list[Scalar] | dict[str, Scalar]
     Params = dict[str, Scalar | list[_Level] | dict[str, _Level]]
 
-#: Ids of runs and cases, names of campaigns, sites, environments, checks, metrics and nodes.
-WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
+_WORD = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
+#: Ids of runs and cases, names of campaigns, sites, environments, checks, metrics and nodes: in
+#: text, and where a struct is decoded.
+WORD = re.compile(_WORD)
+Word = Annotated[str, msgspec.Meta(pattern=rf"^{_WORD}\Z")]
 ALLOWED = (
     "allowed are up to 128 letters, digits, dots, hyphens and underscores, the first a letter or"
     " digit"
 )
 #: A site as it is asked for: a folder of site-config/, SITE:PARTITION, or virtual:CLUSTER.
-_SITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(:[A-Za-z0-9][A-Za-z0-9_.-]{0,127})?")
+SiteWord = Annotated[str, msgspec.Meta(pattern=rf"^{_WORD}(:{_WORD})?\Z")]
+#: A path of a command line, which is no option.
+PathWord = Annotated[str, msgspec.Meta(pattern=r"^(?!-)")]
 _PART = r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,254}"
 _ARTIFACT = re.compile(f"{_PART}(/{_PART})+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
@@ -50,11 +55,6 @@ def utc_seconds(text: str) -> float | None:
 def odd_word(words: Iterable[str]) -> str | None:
     """The first that is no name."""
     return next((word for word in words if WORD.fullmatch(word) is None), None)
-
-
-def is_site(text: str) -> bool:
-    """Tell whether a text can follow --site."""
-    return _SITE.fullmatch(text) is not None
 
 
 def is_artifact(path: str) -> bool:

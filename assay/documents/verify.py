@@ -34,9 +34,7 @@ from records.run.record import (
     raw_paths,
     read_records,
 )
-from reports.render import html
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier, as_of, make_dossier
-from reports.verdicts.acceptance.result import acceptance_result
 
 #: At most so many faults of one kind are listed.
 MOST_LISTED = 20
@@ -204,12 +202,10 @@ def sums_check(folder: Path) -> Check:
         sums = read_sums(folder / store.SUMS)
     except AssayError as error:
         return Check(what, (str(error),))
-    faults = [f"{name} is no file of a document" for name in sums if name not in store.SEALED]
-    faults += changed_files(folder, {n: value for n, value in sums.items() if n in store.SEALED})
     there = {path.name for path in folder.iterdir()} - store.NOT_LISTED
     needed = there | ({*store.SEALED} - {store.PRINT})
-    faults += [f"{name} is not listed" for name in sorted(needed - {*sums})]
-    return Check(what, clipped(faults))
+    faults = [f"{name} is not listed" for name in sorted(needed - {*sums})]
+    return Check(what, (*changed_files(folder, sums), *faults))
 
 
 def changed_files(folder: Path, sums: Mapping[str, str]) -> list[str]:
@@ -237,7 +233,7 @@ def signature_check(folder: Path, signers: Path | None) -> Check:
 def _judged_again(
     run_dir: Path, folder: Path, read_criteria: ReadCriteria, made_with: str
 ) -> list[Check]:
-    """Manifest, verdicts, lists and page, each made again and compared with the stored one."""
+    """Manifest and verdicts, made again and compared with the stored ones."""
     machine = folder / store.MACHINE
     try:
         stored = decoded(json.loads, read_whole(machine), str(machine), "a machine form")
@@ -269,7 +265,6 @@ def _judged_again(
     return [
         Check("every file of the run against the document", clipped(files)),
         Check("verdicts from the records", verdicts, f"{note}: {told}" if note else ""),
-        _made_again(folder, dossier, note),
     ]
 
 
@@ -306,29 +301,6 @@ def differences(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iter
         if stored.get(key) != fresh.get(key):
             old, new = repr(stored.get(key))[:80], repr(fresh.get(key))[:80]
             yield f"{key} differs: {old} in the document, {new} now"
-
-
-def _made_again(folder: Path, dossier: Dossier, other: str) -> Check:
-    """The lists and the page, made again from the records. Of another Assay (`other`) the page is
-    proven by its checksum and the seal that it bears, and the campaign of a re-run by nothing."""
-    what = f"{store.DOCUMENT} and the lists beside it, made again from the records"
-    wanted, names = store.lists(dossier), [store.MANIFEST, store.RERUNS]
-    if not other:
-        names += [store.RERUN, store.DOCUMENT]
-        page = html.page(acceptance_result(dossier))
-        wanted[store.DOCUMENT] = page.encode("utf-8", "replace")
-    faults = list[str]()
-    try:
-        if digest(folder / store.MACHINE).encode() not in read_whole(folder / store.DOCUMENT):
-            faults.append(f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}")
-        for name in names:
-            there = read_whole(folder / name) if kind_at(folder / name) else None
-            if there != wanted.get(name):
-                faults.append(f"{name} is not what the records give")
-    except AssayError as error:
-        faults.append(str(error))
-    note = f"{other}: of {store.DOCUMENT} its checksum alone is compared" if other else ""
-    return Check(what, tuple(faults), note)
 
 
 def _raw_fault(files: RawFiles, artifacts: Mapping[str, str]) -> str | None:

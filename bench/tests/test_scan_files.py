@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from bench.tests.claims.pair_scans import CRITERIA
-from bench.tests.claims.scan_files import BLOCKS, faults, judged, named, scanned
-from bench.tests.judging import CriterionEvidence, gather
-from bench.tests.judging import judge_acceptance as judge
 from bench.tests.simulated.machines import Machine
+from bench.tests.simulated.scan_files import BLOCKS, faults, judged, named, scanned
 from records.errors import AssayError
 from records.site.pair_scans import sampled_pairs
 from reports.analysis.run import analyse
 from reports.checks.alltoall_pairs import matrices, slow_pairs_table
 from reports.load.loading import load_run
+from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.values import CriterionEvidence, gather
 
 NODES, ROUNDS = 160, 30
 LOW, HIGH = sampled_pairs(NODES, ROUNDS, 1)
@@ -28,7 +28,7 @@ NAMED = {f"pair n{BAD[0] + 1}–n{BAD[1] + 1}", "link n78", "cut n[1-40] and n[4
 @pytest.fixture(scope="module", params=[0, ROUNDS], ids=["all rounds", "30 rounds"])
 def run(request, tmp_path_factory):
     directory = tmp_path_factory.mktemp("scan") / "20261120T235011Z-3f2a"
-    scanned(directory, MACHINE, request.param, BLOCKS, np.random.default_rng(3))
+    scanned(directory, MACHINE, request.param, np.random.default_rng(3))
     return load_run(directory)
 
 

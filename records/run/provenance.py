@@ -7,18 +7,17 @@ not know are passed over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from records.errors import AssayError
-from records.input_files import decoded, line_with, read_whole
+from records.input_files import decoded, read_whole
 from records.site.limits import Nominal, nominal
 from records.site.node_facts import NodeFacts
 from records.text.plain_text import WITHHELD, looks_secret, masked, plain_data
-from records.values import ALLOWED, Count, Integer, Scalar, is_site, odd_word
+from records.values import Count, Integer, PathWord, Scalar, SiteWord, Word
 
 SCHEMA = 1
 #: Members that map names to values which people and sites chose.
@@ -70,10 +69,10 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     network: Network = Network()
     switches: str | None = None
     cores_awake: str | None = None
-    asked_as: str | None = None
-    builds: str | None = None
-    nodes_left_out: list[str] | None = None
-    partition_nodes: list[str] | None = None
+    asked_as: SiteWord | None = None
+    builds: Literal["spack", "distribution"] | None = None
+    nodes_left_out: list[Word] | None = None
+    partition_nodes: list[Word] | None = None
     in_one_job: bool | None = None
 
     @property
@@ -91,8 +90,8 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
 class AsAsked(msgspec.Struct, frozen=True, kw_only=True):
     """Words of the command line: the campaign, by path or name, and folders of checks."""
 
-    campaign: str | None = None
-    checks: list[str] = []
+    campaign: PathWord | None = None
+    checks: list[PathWord] = []
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,7 +173,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     named without its value, also where a former Assay kept that."""
 
     schema: int = SCHEMA
-    run_id: str | None = None
+    run_id: Word | None = None
     started_at: str | None = None
     order_seed: Integer | None = None
     harness: Harness = Harness()
@@ -182,8 +181,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     site: SiteAsRun = SiteAsRun()
     host: Host = Host()
     slurm: SlurmAsRun = SlurmAsRun()
-    environments: dict[str, EnvironmentAsRun] = {}
-    nodes: dict[str, NodeFacts] = {}
+    environments: dict[Word, EnvironmentAsRun] = {}
+    nodes: dict[Word, NodeFacts] = {}
     variables: dict[str, str] = {}
 
     @property
@@ -199,28 +198,6 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
         """Provenance with what looks like a token, a password or a key withheld, and without the
         folders above a checkout."""
         return msgspec.convert(_withheld(plain_data(msgspec.to_builtins(self))), Provenance)
-
-    def _faults(self) -> Iterator[tuple[str, ...]]:
-        """Names that cannot become a path or an option, with the members by which they are."""
-        site = self.site
-        words: dict[tuple[str, ...], Iterable[str]] = {
-            ("run_id",): () if self.run_id is None else (self.run_id,),
-            ("site", "nodes_left_out"): site.nodes_left_out or (),
-            ("site", "partition_nodes"): site.partition_nodes or (),
-            ("nodes",): self.nodes,
-            ("environments",): self.environments,
-        }
-        for members, names in words.items():
-            if (odd := odd_word(names)) is not None:
-                yield f"`{'.'.join(members)}` holds {odd!r}; {ALLOWED}", *members
-        if site.asked_as is not None and not is_site(site.asked_as):
-            yield f"`site.asked_as` is {site.asked_as!r}; {ALLOWED}", "site", "asked_as"
-        if site.builds not in (None, "spack", "distribution"):
-            fault = f"`site.builds` is {site.builds!r}; allowed are spack and distribution"
-            yield fault, "site", "builds"
-        for text in (self.asked.campaign or "", *self.asked.checks):
-            if text.startswith("-"):
-                yield f"`asked` has {text!r:.80}, which is an option and no path", "asked"
 
 
 def _withheld(data: Any, member: str = "") -> Any:
@@ -260,6 +237,4 @@ def read_provenance(path: Path) -> Provenance:
         raise AssayError(
             f"{path}:1: is a provenance of schema {found.schema}; this Assay reads schema {SCHEMA}"
         )
-    for fault, *members in found._faults():
-        raise AssayError(f"{path}:{line_with(content, *members)}: {fault}")
     return found.without_secrets()

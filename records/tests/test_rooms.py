@@ -171,7 +171,7 @@ def test_plugins_import_the_published_modules_of_the_core_and_each_other_never()
 
 def test_the_project_has_no_fault() -> None:
     assert faults(ROOT) == []
-    assert {"records.run.plan", "assay.cli.main", "bench.report"} <= set(modules_of(ROOT))
+    assert {"records.run.plan", "assay.cli.main", "bench.costs"} <= set(modules_of(ROOT))
 
 
 CIRCLE = "circle: assay.run <- assay.sites <- assay.run"

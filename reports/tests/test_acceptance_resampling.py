@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from assay.schema.criteria import criteria_from_text, load_criteria
-from bench.tests.judging import judge_acceptance
 from records.criteria import Criteria
 from reports.load.loading import load_run
+from reports.verdicts.acceptance.judge import judge as judge_acceptance
 from reports.verdicts.acceptance.values import CriterionEvidence, gather
 
 from . import acceptance_runs as runs

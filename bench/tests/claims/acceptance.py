@@ -7,7 +7,6 @@ bench/tests/simulated/machines.py knows nothing of the code that judges.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -21,11 +20,12 @@ from ClusterShell.NodeSet import NodeSet
 
 from assay.schema.criteria import load_criteria
 from bench.rows import Row, efforts, share
-from bench.tests.judging import Judgement, gather, judge_acceptance
 from bench.tests.simulated.machines import CHECKS, Machine, Noise, write_run
 from records.criteria import Criteria
-from records.errors import AssayError
+from reports.judgement import Judgement
 from reports.load.loading import load_run
+from reports.verdicts.acceptance.judge import judge as judge_acceptance
+from reports.verdicts.acceptance.values import gather
 
 TOPIC = "Acceptance"
 RUNS = efforts(4, 16, 100)
@@ -127,9 +127,6 @@ def rows(n: int) -> Iterator[Row]:
     yield from _slow_node(n, standard)
     yield from _half(n)
     yield from _named(n)
-    yield from _great(max(2, n // 20), standard)
-    yield from _gaps(max(5, n // 10))
-    yield from _refused(n)
 
 
 def _passable(n: int, standard: Criteria) -> Iterator[Row]:
@@ -269,60 +266,3 @@ def _named(n: int) -> Iterator[Row]:
         text = f"{what}, 3, 5, 8 blocks: FAIL with just that named"
         right = partial(Course.fails_by, titles=titles_of(machine, cuts))
         yield row(text, told, right, least=0.9)
-
-
-def _great(n: int, standard: Criteria) -> Iterator[Row]:
-    """A thousand nodes, each judged; their pairs are left out."""
-    checks = ("node", "hpl", "su3_rmd")
-    asked = [one for one in standard.criteria if one.check in checks]
-    criteria = standard.model_copy(update={"criteria": asked})
-    for noise in (Noise(0.01), Noise(0.01, "stray")):
-        told = courses(n, Machine(1000), noise, criteria, checks=checks)
-        what = f"1,000 healthy nodes, CV 1 % {noise.kind}"
-        yield row(f"{what}: PASS", told, passes, least=0.8)
-        yield row(f"{what}: somebody is named", told, lambda t: t.titles, most=0.02)
-        told = courses(n, Machine(1000, slow_nodes={77: 0.9}), noise, criteria, checks=checks)
-        what = f"one of 1,000 nodes 10 % slow, CV 1 % {noise.kind}"
-        yield row(f"{what}: PASS", told, passes, most=0.05)
-        alone = f"{what}: named, and nobody else"
-        yield row(alone, told, lambda t: t.titles == {"slow node n78"}, least=0.9)
-
-
-def _gaps(n: int) -> Iterator[Row]:
-    """Parts planned and not measured, and documents without an absolute limit, never pass."""
-    holes: dict[str, Callable[[int], set[tuple[str, str]]]] = {
-        "a node without a value": lambda i: {("stream_triad", f"n{1 + i % 16}")},
-        "a pair without a value": lambda i: {("pair_bandwidth", f"n1–n{2 + i % 15}")},
-        "a node without any pair": lambda i: {
-            ("pair_bandwidth", f"n{min(a, i + 1)}–n{max(a, i + 1)}") for a in range(1, 17)
-        },
-    }
-    for what, make in holes.items():
-        told = [
-            course_of(Machine(), Noise(), 7 + i, criteria=RELATIVE, holes=make(i % 16))
-            for i in range(n)
-        ]
-        text = f"{what}: PASS, or not named"
-        yield row(text, told, lambda t: passes(t) or not t.titles, most=0.0)
-    relative = [one for one in RELATIVE.criteria if one.kind != "limit"]
-    told = courses(n, Machine(), Noise(), RELATIVE.model_copy(update={"criteria": relative}))
-    yield row("no absolute limit: PASS", told, passes, most=0.0)
-
-
-def _refused(n: int) -> Iterator[Row]:
-    """Runs in which one value is zero or less, which no measurement gives."""
-    refused = 0
-    rng = np.random.default_rng(10)
-    for seed in range(n):
-        with TemporaryDirectory(prefix="assay-bench-") as folder:
-            run = write_run(Path(folder) / "run", Machine(), Noise(), np.random.default_rng(seed))
-            path = run / "records.jsonl"
-            records = [json.loads(line) for line in path.read_text().splitlines()]
-            metrics = records[int(rng.integers(len(records)))]["metrics"]
-            metrics[int(rng.integers(len(metrics)))]["value"] = -float(seed % 3)
-            path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
-            try:
-                load_run(run)
-            except AssayError:
-                refused += 1
-    yield share("a value of a run is zero or less: refused", refused, n, least=1.0)

@@ -12,19 +12,17 @@ from typing import Any
 import numpy as np
 
 from bench.rows import Count, Row, efforts
-from bench.tests.judging import LEAST_DIFFERENCE, Comparisons
 from bench.tests.simulated.campaigns import (
     CASE_OF_POINT,
     CASES,
-    CHECKS,
     NAMES,
     POINTS,
-    WEIGHTS,
     Noise,
     judged,
 )
+from reports.analysis.cells import LEAST_DIFFERENCE
+from reports.analysis.compare import Comparisons
 from reports.statistics.descriptive import Matrix
-from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import interval_rank
 
 TOPIC = "Choice: campaigns shaped as `mpi-choice`"
@@ -171,22 +169,6 @@ def _killed(rng: np.random.Generator) -> tuple[Matrix, Outcomes]:
     return logs, {(CASES + case, block): "failed" for case, block in slow}
 
 
-def alike_failures(campaigns: int) -> Iterator[Row]:
-    """All environments are alike, and a tenth of all launches fails."""
-    rng = np.random.default_rng(9)
-    wrong = Count("all alike, a tenth of all launches fails: a wrong word or place", most=0.05)
-    behind = Count("… one is ranked behind another", most=0.05)
-    for _ in range(campaigns):
-        every = [(place, block) for place in range(4 * CASES) for block in range(12)]
-        bad = {place: "failed" for place in every if rng.random() < 0.1}
-        found = judged(launches(rng, NOISES[NORMAL], ALIKE, 12), bad)
-        wrong.add(wrong_words(found, ALIKE))
-        places = standings(found)
-        behind.add(any(item.best > 1 for item in places))
-    for row in (wrong, behind):
-        yield row.row()
-
-
 def power(campaigns: int) -> Iterator[Row]:
     """mpi-choice with one environment +20 % everywhere: its 39 message lengths against three."""
     for status in ("ok", "lost", "failed"):
@@ -226,7 +208,6 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
         )
         wrong = Count("… a wrong word or place", most=None if correlation else 0.05)
         silent = Count("… a wrong word or place without a warning", most=0.05)
-        beside = Count("… pairs of the score with a correlation above what chance allows")
         for _ in range(campaigns):
             noise = rng.normal(0, 0.03, (4, CASES, 12))
             for block in range(1, 12):
@@ -239,11 +220,8 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
             warned.add(warns)
             wrong.add(bad)
             silent.add(bad and not warns)
-            pairs = found.score.pairs if found.score else []
-            beside.add(sum(pair.lag > lag_1_limit(12) for pair in pairs), len(pairs))
         for row in (warned, wrong, silent):
             yield row.row()
-        yield beside.row(alike=6)
 
 
 def coarse_timer(campaigns: int) -> Iterator[Row]:
@@ -265,63 +243,7 @@ def coarse_timer(campaigns: int) -> Iterator[Row]:
         yield beyond.row()
 
 
-_TURNED = {
-    "faster": "slower",
-    "slower": "faster",
-    "not slower": "not faster",
-    "not faster": "not slower",
-}
-
-
-def turned_round(campaigns: int) -> Iterator[Row]:
-    """Words when environments change places, and those of environments that are alike."""
-    rng = np.random.default_rng(4)
-    other = Count("environments in the other order: a word that does not turn round", most=0.002)
-    same = Count("all alike, s 0.5 %, n = 12: a check of a pair is equivalent", least=0.9)
-    one_sided = Count("one 5 % better, s 1.5 %, n = 12: a check of a pair is not slower, or faster")
-    for _ in range(campaigns):
-        logs = launches(rng, NOISES[NORMAL], MIXED, 12)
-        told, back = judged(logs), judged(logs[::-1])
-        words = {(cell.scope, cell.label, *_names(cell)): cell.word for cell in cells_of(told)}
-        for cell in cells_of(back):
-            first, second = (NAMES[-1 - NAMES.index(name)] for name in _names(cell))
-            same_way = words.get((cell.scope, cell.label, first, second))
-            word = same_way or words[cell.scope, cell.label, second, first]
-            other.add(cell.word != (word if same_way else _TURNED.get(word, word)))
-        alike = judged(launches(rng, lambda rng, shape: rng.normal(0, 0.005, shape), ALIKE, 12))
-        same.add(sum(cell.word == "equivalent" for cell in alike.overall), len(alike.overall))
-        better = np.log([1, 1, 1, 1 / 1.05])
-        found = judged(launches(rng, lambda rng, shape: rng.normal(0, 0.015, shape), better, 12))
-        mine = [cell.seen_from("d").word for cell in found.overall if "d" in _names(cell)]
-        one_sided.add(sum(word in ("faster", "not slower") for word in mine), len(mine))
-    yield other.row(alike=len(words))
-    yield same.row(alike=len(alike.overall))
-    yield one_sided.row(alike=len(mine))
-
-
-def score(campaigns: int) -> Iterator[Row]:
-    """Times of next to no noise (with none, values that tie bound nothing): the score is the sum
-    that the text says, and its least one wins."""
-    right = Count("the score is Σ w·T/Σ w·T_ref, and the least is first", least=1.0)
-    weight = np.array([WEIGHTS[check] for check, *_ in CHECKS])
-    for seed in range(campaigns):
-        rng = np.random.default_rng(seed)
-        logs = rng.normal(0, 0.5, (4, POINTS, 1)) + rng.normal(0, 1e-9, (4, POINTS, 12))
-        ratios, at, sums = np.exp(logs[:, :, 0] - logs[0, :, 0]), 0, np.zeros(4)
-        for share_of_time, (_, _, cases, points) in zip(weight, CHECKS, strict=True):
-            end = at + len(cases) * points
-            sums += share_of_time * ratios[:, at:end].mean(axis=1) / weight.sum()
-            at = end
-        found = judged(logs)
-        scores = {s.environment: s.score for s in standings(found)}
-        told = [scores.get(name, np.nan) for name in NAMES]
-        best = NAMES[int(sums.argmin())]
-        right.add(np.allclose(told, sums, rtol=1e-8) and best_choice(found) == best)
-    yield right.row()
-
-
 def rows(campaigns: int) -> Iterator[Row]:
     """All rows of so many campaigns."""
-    parts = (score, turned_round, survivors, alike_failures, coarse_timer, power)
-    for part in (*parts, dependent_blocks, errors_and_coverage):
+    for part in (survivors, coarse_timer, power, dependent_blocks, errors_and_coverage):
         yield from part(campaigns)

@@ -120,28 +120,15 @@ def verdict(choice: Choice, truth: TrueLaw) -> str:
 
 
 def rows(datasets: int) -> Iterator[Row]:
-    """A row for the wrong laws of each luck and range of counts, and one a part for the right."""
+    """A row for the wrong laws of each luck and range of counts."""
     for name, counts in COUNTS.items():
         for luck in LUCKS:
-            right: Counter[str] = Counter()
             wrong = 0
             for startup, delay in product(STARTUPS, DELAYS):
                 found = verdicts(counts, startup, delay, datasets, luck)
                 wrong += found["T0 wrong"] + found["D wrong"]
-                right[f"T0 {startup.form}"] += found["T0 right"]
-                right[f"D {delay.form}"] += found["D right"]
             all_of = 2 * datasets * len(STARTUPS) * len(DELAYS)
             title = f"p {name}, error {luck}"
             # Datasets of one seed share their errors, whatever the law.
             alike = all_of // datasets
             yield share(f"{title}: wrong law determined", wrong, all_of, most=0.05, alike=alike)
-            for law, hits in right.items():
-                laws = DELAYS if law.startswith("T0") else STARTUPS
-                text = f"{title}: {law} determined"
-                yield share(text, hits, datasets * len(laws), alike=len(laws))
-            foreign = Counter[str]()
-            for startup, delay in FOREIGN:
-                foreign += verdicts(counts, startup, delay, datasets, luck)
-            text = f"{title}: true law √p or p log₂p, another determined"
-            alien = foreign["T0 wrong"] + foreign["D wrong"]
-            yield share(text, alien, 2 * datasets * len(FOREIGN), alike=2 * len(FOREIGN))

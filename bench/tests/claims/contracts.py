@@ -29,14 +29,13 @@ from plugins.contract.reliability import (
     mean_time_bounds,
     pass_chance,
 )
-from plugins.contract.risks import Chances, chances, machine_chances, share_chances
+from plugins.contract.risks import chances, machine_chances
 from plugins.contract.stability.booking import Booked, Outage, Spell
 from plugins.contract.stability.judge import Figures
 from plugins.contract.stability.ledger import Classed, WatchTerms
 from records.criteria import Criteria
 from records.run.plan import Plan
 from records.site.limits import Nominal
-from reports.statistics.bounds import share_bounds
 
 TOPIC = "Contracts: the risks of buyer and vendor against those declared"
 RUNS = efforts(300, 10_000, 10_000)
@@ -129,7 +128,6 @@ class Noisy(SimulatedMachines):
 
 def rows(contracts: int) -> Iterator[Row]:
     """All lines, of so many contracts each."""
-    ends = dict[float, tuple[list[str], Chances]]()
     for repeats, reruns, cv, promise in DESIGNS:
         design = Design(repeats, reruns, cv)
         again = f" and {reruns} re-runs of 3, judged after each" if reruns else ""
@@ -148,13 +146,9 @@ def rows(contracts: int) -> Iterator[Row]:
                 yield share(
                     "… no more pass than the confidence allows", passed, contracts, most=0.05
                 )
-            ends[margin] = found, declared
     yield from _peers(contracts)
-    yield from _dependent(contracts)
-    yield from _answers(contracts)
     for better in (1.0, 6.0):
         yield from _periods(contracts, better)
-    yield from _whole(ends)
 
 
 def _near(what: str, hits: int, of: int, declared: float) -> Row:
@@ -206,33 +200,6 @@ def at_limit(kind: str) -> SimulatedMachines:
     return Design(8, 3, 0.02).machines(0.0) if kind == "limit" else peers(kind)[1]
 
 
-def _dependent(contracts: int) -> Iterator[Row]:
-    """Something at its limit, of launches that are like their neighbours; a spread also of launches
-    that are not normal."""
-    count = max(contracts // 10, 200)
-    alike: list[str | float] = [0.3, 0.5, 0.7]
-    noises = dict.fromkeys(("limit", "nodes", "links"), alike)
-    noises["spread"] = [0.5, 0.7, "t(3)", "exponential"]
-    for kind, every in noises.items():
-        for noise in every:
-            passed = count * machine_chances(Noisy.of_machine(at_limit(kind), noise), count).passed
-            what = noise if isinstance(noise, str) else f"AR(1) {noise}"
-            head = f"{kind}, 8 launches and 3 re-runs of 3, {what}: one at the limit passes"
-            yield share(head, round(passed), count, most=0.08)
-
-
-def _answers(contracts: int) -> Iterator[Row]:
-    """A share of right answers, 99 %, in 299 and in 1,000 jobs."""
-    rng = np.random.default_rng(12)
-    for jobs in (299, 1000):
-        for truth in (0.99, 0.998):
-            declared = share_chances(0.99, jobs, truth, 0.95).passed
-            right = rng.binomial(jobs, truth, contracts)
-            passed = sum((share_bounds(int(k), jobs, 0.95).low or 0) >= 0.99 for k in right)
-            what = f"99 % right answers in {jobs} jobs: a machine with {100 * truth:g} % passes"
-            yield _near(what, passed, contracts, declared)
-
-
 def _periods(contracts: int, better: float) -> Iterator[Row]:
     """Thirty days of a machine so many times better than its promise, judged every six days until a
     verdict is final. Outages are a Poisson process and take all four nodes for an hour in the
@@ -277,28 +244,3 @@ def _looks(watch: WatchTerms, begins: Any, ends: Any) -> list[str]:
         booked = Booked(watch, [0.0, now], [], seen, dict.fromkeys(NODES, 0.0), [], [], [])
         found.append(Figures(booked).criteria[0].verdict)
     return found
-
-
-def _whole(ends: dict[float, tuple[list[str], Chances]]) -> Iterator[Row]:
-    """A contract of three stages: HPL of the last design, 600 jobs, a period of 5.4 MTBI; all of it
-    must pass. `ends`: verdicts and declared chances of HPL by its margin."""
-    rng, test, right_share = np.random.default_rng(13), Demonstration.of(5.4, 1.0), 0.9995
-    promise = DESIGNS[-1][-1]
-    for at, margin, better in (
-        ("that keeps all promises", promise, 6.0),
-        ("just at the limit of HPL", 0.0, 6.0),
-        ("just at the promised MTBI", promise, 1.0),
-    ):
-        verdicts, hpl = ends[margin]
-        jobs = share_chances(0.99, 600, right_share, 0.95)
-        right = rng.binomial(600, right_share, len(verdicts))
-        outages = rng.poisson(5.4 / better, len(verdicts))
-        passed = sum(
-            verdict == "PASS"
-            and (share_bounds(int(k), 600, 0.95).low or 0) >= 0.99
-            and mean_time_bounds(5.4, int(r))[0] >= 1.0
-            for verdict, k, r in zip(verdicts, right, outages, strict=True)
-        )
-        what = f"three stages, HPL, 600 jobs and 5.4 MTBI: a machine {at} is accepted"
-        declared = hpl.passed * jobs.passed * (1 - test.vendors_risk(better))
-        yield _near(what, passed, len(verdicts), declared)

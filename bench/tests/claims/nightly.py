@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bench.rows import Row, efforts, mean, share
-from bench.tests.judging import rules_for
+from bench.rows import Row, efforts, share
 from bench.tests.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
+from reports.verdicts.nightly.limits import rules_for
 
 TOPIC = "Nightly: sites of 200 series"
 #: Series a row, series a row with a step, noises.
@@ -142,25 +142,6 @@ def step_lines(site: Site, series: int) -> Iterator[Row]:
     yield share(f"{name} reported in the wrong direction", wrong, series, most=0.0)
 
 
-def slow_sites(series: int, least: int = 10) -> Iterator[Row]:
-    """Nights on which a whole site is slow, re-runs too: each is one alarm, until they are known.
-
-    No rule can tell the first such night from a regression of everything; what counts is how many
-    nights alarm in a month, over all series (the budget is one)."""
-    for noise in ("normal", "t(3)"):
-        for part in BAD_SHARES[1:]:
-            event = replace(_bad(Event("whole site slow"), part), whole_site=True)
-            sites = max(least, series // SITE)
-            nights = [
-                30
-                / NIGHTS
-                * len({at for at, item in told.findings if item.verdict == "regression"})
-                for told in judged(Site(noise, 0.01, event), sites * SITE)
-            ]
-            what = f"{noise} 1.0%, {event.name}: nights with an alarm a month"
-            yield mean(f"{what}, of {part * 30:.1f} slow ones", nights)
-
-
 def rows(series: int, steps: int, noises: Sequence[str] = tuple(NOISES)) -> Iterator[Row]:
     """All rows with so many series each; of `noises` alone in a spread of 1 %, if not of all."""
     some = len(noises) < len(NOISES)
@@ -170,6 +151,5 @@ def rows(series: int, steps: int, noises: Sequence[str] = tuple(NOISES)) -> Iter
 
     for site in chosen(quiet_sites()):
         yield from quiet_lines(site, series)
-    yield from slow_sites(series // 2, 4 if some else 10)
     for site in chosen(step_sites()):
         yield from step_lines(site, steps)

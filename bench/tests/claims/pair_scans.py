@@ -16,18 +16,14 @@ import numpy as np
 
 from bench.rows import Row, efforts, mean, share
 from bench.tests.claims.acceptance import criteria_of, criterion, titles_of
-from bench.tests.judging import (
-    CriterionEvidence,
-    Judgement,
-    LaunchRef,
-    Values,
-    judge_acceptance,
-)
 from bench.tests.simulated.machines import Machine, Noise, measured_pairs
 from records.metric import MetricDefinition, Register
 from records.run.plan import PlannedCase
 from records.site.limits import Nominal
+from reports.judgement import Judgement
 from reports.tests.synthetic import case
+from reports.verdicts.acceptance.judge import judge as judge_acceptance
+from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, Values
 
 TOPIC = "Acceptance: scans of all pairs"
 #: Machines of 100 nodes, and of 1,000.

@@ -8,7 +8,6 @@ launches share a part of their luck over all sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,29 +86,6 @@ def found_in(
 def packets(size: int, alpha_s: float = 5e-6) -> NDArray[np.float64]:
     """Times of SIZES in packets that are sent whole, s: stairs, without a switch of protocol."""
     return alpha_s + BETA_S_PER_BYTE * size * np.ceil(np.array(SIZES) / size)
-
-
-def stairs(curves: int) -> Iterator[Row]:
-    """Switches that are found on stairs of packets."""
-    for size, noise in product((4096, 16384, 65536), (0.03, 0.05)):
-        false = sum(bool(one) for one in found_in(tuple(SIZES), packets(size), noise, curves))
-        what = f"packets of {size:,} B, noise {noise:.0%}: a false switch"
-        yield share(what, false, curves, most=0.05)
-
-
-def few_sizes(curves: int) -> Iterator[Row]:
-    """13 lengths, one time each: switches on smooth curves, and steps that are found."""
-    for sizes, noise in product(FEW, (0.02, 0.1)):
-        m = np.array(sizes, dtype=np.float64)
-        told = f"13 lengths to {sizes[-1]:,} B, noise {noise:.0%}"
-        for what, law in SMOOTH.items():
-            false = sum(bool(one) for one in found_in(sizes, law(m), noise, curves))
-            yield share(f"{told}, {what}: a false switch", false, curves, most=0.05)
-        for factor in FACTORS:
-            stepped = np.where(m > sizes[4], factor, 1.0) * SMOOTH["a straight line"](m)
-            found = found_in(sizes, stepped, noise, curves)
-            right = sum(any(one.below_bytes == sizes[4] for one in some) for some in found)
-            yield share(f"{told}: a step of {factor:g} times is found", right, curves)
 
 
 def drawn(
@@ -191,5 +167,5 @@ def _misses(
 
 def rows(curves: int) -> Iterator[Row]:
     """All rows of so many curves each."""
-    for part in (switches, stairs, few_sizes, intervals, no_lines):
+    for part in (switches, intervals, no_lines):
         yield from part(curves)

@@ -4,13 +4,12 @@
 Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on 64, 256 and 1024: a machine that obeys the
 law, one whose messages slow down with a power of the nodes, one that varies more, machines that
 differ. Collective operations on 2 to 8 and on 2 to 64 nodes of machines whose law is one of the
-candidates of claims/collectives.py, or none of them.
+candidates of claims/collectives.py.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
@@ -18,11 +17,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from bench.rows import Row, efforts, mean, share
+from bench.rows import Row, efforts, share
 from bench.tests.claims.collectives import COUNTS as LAW_COUNTS
-from bench.tests.claims.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck, TrueLaw
-from bench.tests.judging import predict
+from bench.tests.claims.collectives import DELAYS, LUCKS, STARTUPS, Luck, TrueLaw
 from plugins.predict.models.communication import squarest_grid
+from plugins.predict.predict import predict
 from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
@@ -54,45 +53,28 @@ MACHINES: dict[str, Callable[[int], Truth]] = {
     "contention, exponent 0.4": lambda _: Truth(contention=0.4),
     "launches and counts 5 % apart": lambda _: Truth(launch=0.05, luck=0.05),
     "machines as various as the law expects": various,
-    "1 % of all work done by one rank": lambda _: Truth(serial=0.01),
 }
 
 
 def applications(campaigns: int) -> Iterator[Row]:
-    """For each machine and subject how many true times lie in their intervals, and how wide."""
+    """For each machine and subject how many true times lie in their intervals."""
     for (name, make), (told, counts) in product(MACHINES.items(), COUNTS.items()):
         hits: dict[str, list[bool]] = {}
-        kept: dict[str, list[bool]] = {}
-        widths: dict[str, list[float]] = {}
         for seed in range(campaigns):
-            for what, hit, noted, width in _campaign(make(seed), counts, seed):
+            for what, hit in _campaign(make(seed), counts, seed):
                 hits.setdefault(what, []).append(hit)
-                kept.setdefault(what, []).append(hit or noted)
-                widths.setdefault(what, []).append(width)
         for what, found in hits.items():
-            head = f"{name}, {told} nodes: {what}"
-            text = f"{head}, intervals hold the true time"
-            # What no measured count shows enough of is reported by a note.
-            serial = make(0).serial > 0
-            least = None if serial else 0.93
-            yield share(text, sum(found), len(found), least=least, alike=len(TARGETS))
-            if serial:
-                text = f"{text}, or the note leaves so much open"
-                yield share(text, sum(kept[what]), len(found), least=0.93, alike=len(TARGETS))
-            yield mean(f"{head}, ln of upper over lower end", widths[what])
+            text = f"{name}, {told} nodes: {what}, intervals hold the true time"
+            yield share(text, sum(found), len(found), least=0.93, alike=len(TARGETS))
 
 
-def _campaign(
-    truth: Truth, counts: Sequence[int], seed: int
-) -> Iterator[tuple[str, bool, bool, float]]:
-    """Each prediction of a run: what, whether it holds the time that the machine would show,
-    whether a note leaves the machine's serial work open, ln of the ratio of its ends."""
+def _campaign(truth: Truth, counts: Sequence[int], seed: int) -> Iterator[tuple[str, bool]]:
+    """Each prediction of a run, and whether it holds the time that the machine would show."""
     rng = np.random.default_rng(10_000 + seed)
     with TemporaryDirectory() as folder:
         run = machine_run(Path(folder) / "run", counts, truth, seed=seed)
         outcome = predict(analyse(load_run(run)), TARGETS)
     for item in outcome.predicted:
-        noted = 0 < truth.serial <= max(map(serial_share, item.part.notes), default=0.0)
         for one in item.part.points:
             nodes = one.nodes
             if item.subject.check == "hpl":
@@ -101,48 +83,24 @@ def _campaign(
             else:
                 parts = truth.lattice_s(LATTICE, nodes, 100)
             true_s = float(np.dot(parts, np.exp(truth.luck * rng.standard_normal(2))))
-            found = one.time_s
-            what = f"{item.subject.check}, {item.subject.scaling}"
-            yield what, found.holds(true_s), noted, float(np.log(found.high / found.low))
-
-
-def serial_share(note: str) -> float:
-    """The greatest share of serial work that a note of a prediction leaves open; 0 of another."""
-    found = re.match(r"work that one rank does alone, up to ([\d.]+) %", note)
-    return float(found[1]) / 100 if found else 0.0
+            yield f"{item.subject.check}, {item.subject.scaling}", one.time_s.holds(true_s)
 
 
 def operations(campaigns: int) -> Iterator[Row]:
-    """Coverage and width of intervals of collective operations, and how many follow no law."""
-    kinds: dict[str, list[tuple[TrueLaw, TrueLaw]]] = {
-        "a candidate law": [*product(STARTUPS, DELAYS)],
-        "a foreign law": [*FOREIGN],
-    }
-    lucks = LUCKS[1::2]
-    for (kind, laws), (told, counts), luck in product(kinds.items(), LAW_COUNTS.items(), lucks):
+    """Coverage of intervals of collective operations."""
+    laws = [*product(STARTUPS, DELAYS)]
+    for (told, counts), luck in product(LAW_COUNTS.items(), LUCKS[1::2]):
         hits: list[bool] = []
-        widths: list[float] = []
-        refused = 0
         for seed in range(campaigns):
-            found = list(_operation(laws[seed % len(laws)], counts, luck, seed))
-            refused += not found
-            hits += [hit for hit, _ in found]
-            widths += [width for _, width in found]
-        head = f"{kind}, {told} nodes, errors {luck}: collectives"
-        goal = 0.93 if kind == "a candidate law" else None
-        text = f"{head}, intervals hold the true time"
-        yield share(text, sum(hits), len(hits), least=goal, alike=POINTS)
-        yield share(f"{head}, no law fits", refused, campaigns)
-        if len(widths) > 1:
-            yield mean(f"{head}, ln of upper over lower end", widths)
+            hits += _operation(laws[seed % len(laws)], counts, luck, seed)
+        text = f"{told} nodes, errors {luck}: collectives, intervals hold the true time"
+        yield share(text, sum(hits), len(hits), least=0.93, alike=POINTS)
 
 
 def _operation(
     law: tuple[TrueLaw, TrueLaw], counts: Sequence[int], luck: Luck, seed: int
-) -> Iterator[tuple[bool, float]]:
-    """Each prediction of a run: whether it holds what the machine would show, ln of the ratio of
-    its ends."""
-
+) -> Iterator[bool]:
+    """Each prediction of a run: whether it holds what the machine would show."""
     startup, delay = law
 
     def time_s(p: int, message_bytes: int) -> float:
@@ -164,9 +122,7 @@ def _operation(
         length = LENGTHS[item.subject.title]
         for one in item.part.points:
             there = math.exp(luck.shared * rng.standard_normal())
-            found = one.time_s
-            true_s = there * time_s(one.ranks, length)
-            yield found.holds(true_s), math.log(found.high / found.low)
+            yield one.time_s.holds(there * time_s(one.ranks, length))
 
 
 def rows(campaigns: int) -> Iterator[Row]:

@@ -25,11 +25,8 @@ from bench.tests.claims.choice import (
     launches,
     wrong_words,
 )
-from bench.tests.judging import Comparisons, Judgements, compare_environments, outcome
 from bench.tests.simulated.campaigns import (
-    CASE_OF_POINT,
     CASES,
-    MESSAGES,
     NAMES,
     extended_run,
     judged,
@@ -37,6 +34,8 @@ from bench.tests.simulated.campaigns import (
 )
 from records.run.interims import Interim
 from records.run.plan import Sequential
+from reports.analysis.compare import Comparisons, Judgements, compare_environments
+from reports.analysis.races import outcome
 from reports.load.loading import Run
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
@@ -66,19 +65,14 @@ class CampaignEnd:
         return self.launches / (len(NAMES) * CASES)
 
 
-def campaign(logs: Matrix, stops: Callable[[Comparisons], bool] | None = None) -> CampaignEnd:
+def campaign(logs: Matrix) -> CampaignEnd:
     """Run a simulated campaign block by block."""
     design = sequential_design(Blocks(least=6, greatest=logs.shape[2]))
-    return by_turns(design, lambda interims: simulated_run(logs, None, design, interims), stops)
+    return by_turns(design, lambda interims: simulated_run(logs, None, design, interims))
 
 
-def by_turns(
-    design: Sequential,
-    run_of: Callable[[list[Interim]], Run],
-    stops: Callable[[Comparisons], bool] | None = None,
-) -> CampaignEnd:
-    """Judge by turns what `run_of` has of the launches that the judgements ask for; `stops` ends it
-    after a judgement that suits somebody."""
+def by_turns(design: Sequential, run_of: Callable[[list[Interim]], Run]) -> CampaignEnd:
+    """Judge by turns what `run_of` has of the launches that the judgements ask for."""
     interims: list[Interim] = []
     judgements = Judgements(check_labels(run_of([]).plan.cases))
     for block in design.interims:
@@ -89,7 +83,7 @@ def by_turns(
         ended = made.ended(last=block == design.interims[-1])
         going = {} if ended else made.going
         interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
-        if ended or (stops is not None and stops(found)):
+        if ended:
             break
     launches = len(run.launches.places())
     return CampaignEnd(found, block, launches, not made.open)
@@ -106,19 +100,6 @@ def errors(campaigns: int) -> Iterator[Row]:
             yield share(f"a wrong word or place: {what}, {name}", wrong, campaigns, most=0.05)
             yield share("… all bounds hold together", hold, campaigns, least=0.95)
             yield mean("… blocks run, of 20 at most", [item.cost for item in ended])
-
-
-def optional_stopping(campaigns: int) -> Iterator[Row]:
-    """All alike; somebody ends the run as soon as anything is separated."""
-    rng = np.random.default_rng(8)
-    bad = 0
-    for _ in range(campaigns):
-        logs = launches(rng, NOISES[NORMAL], ALIKE, GREATEST)
-        found = campaign(logs, lambda found: wrong_words(found, ALIKE)).found
-        bad += wrong_words(found, ALIKE)
-    yield share(
-        "all alike, ended as soon as any word is wrong: a wrong word", bad, campaigns, most=0.05
-    )
 
 
 def saved(campaigns: int) -> Iterator[Row]:
@@ -160,32 +141,7 @@ def extended(campaigns: int) -> Iterator[Row]:
         yield share("… a wrong word of the report before", first, campaigns, most=0.05)
 
 
-def quick(campaigns: int) -> Iterator[Row]:
-    """Six to eight blocks, as the first campaign has: one's messages take 1.8 times as long."""
-    rng = np.random.default_rng(18)
-    told = wrong = 0
-    costs = []
-    for _ in range(campaigns):
-        logs = launches(rng, NOISES[NORMAL], ALIKE, 8)
-        messages = [place for place, case in enumerate(CASE_OF_POINT) if case == MESSAGES]
-        logs[3, messages] += np.log(1.8)
-        ended = campaign(logs)
-        words = [(cell.check, cell.seen_from("d")) for cell in ended.found.overall]
-        beaten = [c.word for check, c in words if check == "pt2pt" and c.environment == "d"]
-        told += len(beaten) == 3 and set(beaten) == {"slower"}
-        wrong += any(
-            c.word in ("faster", "slower")
-            for check, c in words
-            if check != "pt2pt" or c.environment != "d"
-        )
-        costs.append(ended.cost)
-    what = "six to eight blocks, messages of one 1.8 × as long"
-    yield share(f"{what}: it is slower there than all others", told, campaigns, least=0.95)
-    yield share("… a wrong word of a check", wrong, campaigns, most=0.05)
-    yield mean("… blocks run, of 8 at most", costs)
-
-
 def rows(campaigns: int) -> Iterator[Row]:
     """All rows of so many campaigns."""
-    for part in (saved, quick, optional_stopping, extended, errors):
+    for part in (saved, extended, errors):
         yield from part(campaigns)

@@ -13,17 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from bench.rows import Row, efforts, mean, share
-from bench.tests.judging import (
-    day_spreads,
-    evidence,
-    judge_night,
-    nights_of,
-    rules_for,
-    two_days_interval,
-)
 from bench.tests.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
 from records.history.model import History
+from reports.load.nights import nights_of
 from reports.statistics.descriptive import log_ratio_interval
+from reports.verdicts.comparison.compare import day_spreads, two_days_interval
+from reports.verdicts.nightly.judge import judge as judge_night
+from reports.verdicts.nightly.limits import rules_for
+from reports.verdicts.nightly.tonight import evidence
 
 TOPIC = "Nightly: sites of 12 series"
 RUNS = efforts(2, 8, 100)
@@ -31,7 +28,6 @@ SERIES = 12
 RULES = rules_for(SERIES)
 MONTH = 30
 NOTHING = Event("nothing")
-LOSS = 0.116
 
 
 def histories(event: Event, noise: str, spread: float, nights: int, n: int) -> Iterator[History]:
@@ -53,24 +49,6 @@ def first_told(told: JudgedNights, verdict: str, since: int) -> dict[int, int]:
         if item.verdict == verdict and place >= since:
             first.setdefault(item.series, place - since)
     return first
-
-
-def limits(n: int) -> Iterator[Row]:
-    """After 33 nights: limits above 10 %, and whether a loss of 11.6 % is seen."""
-    for noise in NOISES:
-        wide = missed = 0
-        for history in histories(NOTHING, noise, 0.01, 34, 4 * n):
-            history.values[0, 33] = np.median(history.values[0, :33]) * (1 + LOSS)
-            tonight = evidence(nights_of(history), 33, [], RULES)
-            wide += bool((tonight.limit > 0.1001).any())
-            missed += bool(tonight.worse[0] <= tonight.limit[0])
-        yield share(f"limits: {noise} 1 %, 33 nights: one above 10 %", wide, 4 * n, most=0.02)
-        yield share(f"limits: {noise} 1 %: a loss of 11.6 % as usual", missed, 4 * n, most=0.01)
-        counts = [
-            alarm_nights(judge_all(history, RULES), MONTH, 3 * MONTH) / 2
-            for history in histories(NOTHING, noise, 0.01, 3 * MONTH, n)
-        ]
-        yield mean(f"limits: {noise} 1 %: false alarm nights a month, later", counts, most=1.0)
 
 
 def first_month(n: int) -> Iterator[Row]:
@@ -114,19 +92,6 @@ def node_sets(n: int) -> Iterator[Row]:
         yield mean(f"{name} false alarm nights a month", counts, most=1.0)
         least = 0.9 if spread <= 0.01 else None
         yield share(f"{name} +6 % in 3 nights", sum(seen), SERIES * max(1, n // 4), least=least)
-
-
-def silence(n: int) -> Iterator[Row]:
-    """A series without a record, and one with zeros, from night 25 on."""
-    hits = false = 0
-    for history in histories(NOTHING, "normal", 0.01, 27, n):
-        history.counts[3, 25:], history.values[3, 25:] = 0, np.nan
-        history.values[5, 25:] = 0.0
-        told = first_told(judge_all(history, RULES), "silent", 0)
-        hits += sum(told.get(series) == 25 for series in (3, 5))
-        false += len(told.keys() - {3, 5})
-    yield share("silence: reported the same night (no record, all zero)", hits, 2 * n, least=1.0)
-    yield share("silence: said of others", false, 10 * n, most=0.001)
 
 
 def course(n: int) -> Iterator[Row]:
@@ -194,5 +159,5 @@ def two_days(n: int) -> Iterator[Row]:
 
 def rows(n: int) -> Iterator[Row]:
     """All rows of so many histories."""
-    for part in (limits, first_month, node_sets, silence, course, two_days):
+    for part in (first_month, node_sets, course, two_days):
         yield from part(n)

@@ -12,12 +12,12 @@ import msgspec
 import msgspec.structs
 import numpy as np
 
-from bench.tests.judging import Comparisons, compare_environments
 from records.run.chain import Chain
 from records.run.interims import UNTIL, Interim, asked_blocks
 from records.run.plan import Extension, Plan, PlannedCase, Sequential, Totals
 from records.run.provenance import Provenance
 from records.run.record import Status
+from reports.analysis.compare import Comparisons, compare_environments
 from reports.load.loading import Launches, Run, Series
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
@@ -160,5 +160,3 @@ def _layout() -> list[tuple[str, int, int]]:
 _LAYOUT = _layout()
 #: The case of an environment, by position inside it, that a point belongs to.
 CASE_OF_POINT = [case for case, (_, _, points) in enumerate(_LAYOUT) for _ in range(points)]
-#: The case of an environment that measures messages.
-MESSAGES = next(place for place, (metric, *_) in enumerate(_LAYOUT) if metric == "half_round_trip")

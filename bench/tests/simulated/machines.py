@@ -236,23 +236,3 @@ def metric(name: str, unit: str, better: str, value: float, **at: str) -> dict[s
     """A metric of a record."""
     found = {"name": name, "unit": unit, "better": better, "value": float(value)}
     return found | {"at": at} if at else found
-
-
-@dataclass(frozen=True)
-class Speeds:
-    """Speeds of one core, its memory and its link, and the time of a short message one way."""
-
-    flop_per_s: float
-    memory_bytes_per_s: float
-    link_bytes_per_s: float
-    start_s: float
-
-    @classmethod
-    def drawn(cls, rng: np.random.Generator) -> Speeds:
-        """Draw speeds from all that there are, on logarithmic scales."""
-        log = [(1e9, 5e10), (2e9, 1e11), (1.2e7, 2.5e10), (1e-6, 1e-4)]
-        return cls(*(float(np.exp(rng.uniform(*np.log(ends)))) for ends in log))
-
-    def one_way_s(self, size: float) -> float:
-        """A message."""
-        return self.start_s + size / self.link_bytes_per_s

@@ -9,9 +9,13 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from bench.tests.judging import NightFinding, Rules, evidence, judge_night, nights_of
 from records.history.model import Change, History, Launches, Night, SeriesKey
+from reports.load.nights import nights_of
 from reports.statistics.descriptive import Matrix
+from reports.verdicts.nightly.forms import NightFinding
+from reports.verdicts.nightly.judge import judge as judge_night
+from reports.verdicts.nightly.limits import Rules
+from reports.verdicts.nightly.tonight import evidence
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 

@@ -87,8 +87,8 @@ class AssaySlurmScheduler(SqueueJobScheduler):
     two seconds after each submission. `scontrol show job` knows for MinJobAge seconds how a job
     ended. It is asked rarely while the job runs, as each question takes time from the ranks that
     are being measured: when the job's script has created END_MARKER, its last act, or every
-    QUIET_POLL_S seconds. Waiting in the queue has no limit, and the harness is told of it at each question; a
-    job that will not run however long one waits is cancelled, with Slurm's reason.
+    QUIET_POLL_S seconds. Waiting in the queue has no limit, and the harness is told of it at each
+    question; a job that will not run however long one waits is cancelled, with Slurm's reason.
 
     Adds to the job: `slurm` (the last description's fields), `loss` (why it has no result of its
     own, or None) and `down_nodes_s` (how long it waits for nodes that are down). A check may set

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bench.tests.claims.prediction import serial_share
 from plugins.predict.library import Library, Link, Resampled, library_of
 from plugins.predict.models.communication import (
     Transfer,
@@ -30,6 +30,12 @@ from reports.load.loading import load_run
 
 COUNTS = (1, 2, 4, 8, 16)
 WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+
+
+def serial_share(note: str) -> float:
+    """The greatest share of serial work that a note leaves open; 0 of another."""
+    found = re.match(r"work that one rank does alone, up to ([\d.]+) %", note)
+    return float(found[1]) / 100 if found else 0.0
 
 
 def outcome_of(run: Path, nodes: Any = (), left_out: Any = ()) -> PredictionOutcome:
