@@ -15,8 +15,7 @@ from records.errors import ExitStatus
 from records.run.run_directory import RunDirectory, open_run
 from reports.render import html
 from reports.render.files import write_file
-from reports.verdicts.comparison.compare import compare
-from reports.verdicts.comparison.result import comparison_result
+from reports.verdicts.comparison import compare, comparison_result
 
 
 def compare_command(arguments: argparse.Namespace) -> int:

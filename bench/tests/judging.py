@@ -15,7 +15,7 @@ from reports.verdicts.acceptance.values import (
     gather,
     stated_rates,
 )
-from reports.verdicts.comparison.compare import day_spreads, two_days_interval
+from reports.verdicts.comparison import day_spreads, two_days_interval
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.forms import NightFinding
 from reports.verdicts.nightly.judge import judge as judge_night
