@@ -19,8 +19,7 @@ from reports.verdicts.comparison import day_spreads, two_days_interval
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.forms import NightFinding
 from reports.verdicts.nightly.judge import judge as judge_night
-from reports.verdicts.nightly.limits import Rules, rules_for
-from reports.verdicts.nightly.tonight import evidence
+from reports.verdicts.nightly.tonight import Rules, evidence, rules_for
 
 __all__ = [
     "LEAST_DIFFERENCE",

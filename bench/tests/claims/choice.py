@@ -23,8 +23,7 @@ from bench.tests.simulated.campaigns import (
     Noise,
     judged,
 )
-from reports.statistics.descriptive import Matrix
-from reports.statistics.serial import lag_1_limit
+from reports.statistics.descriptive import Matrix, lag_1_limit
 from reports.statistics.signed_rank import interval_rank
 
 TOPIC = "Choice: campaigns shaped as `mpi-choice`"

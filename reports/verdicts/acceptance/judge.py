@@ -19,7 +19,7 @@ from records.text.plain_text import natural
 from reports import judgement as forms
 from reports.judgement import Finding, Item, JudgedCriterion, Judgement, verdict_of
 from reports.statistics.bounds import HEAVY_TAILED, decide, worst
-from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
+from reports.statistics.descriptive import LEAST_BLOCKS, serial_dependence, widening
 from reports.verdicts.acceptance import limits
 from reports.verdicts.acceptance.context import Context
 from reports.verdicts.acceptance.peers import judge_links, judge_nodes
