@@ -29,7 +29,7 @@ from records.plugins import loaded, plugins
 from records.run.plan import SCHEMA, Plan
 from reports.verdicts.acceptance.dossier import AcceptanceForm, VerifyForm
 from reports.verdicts.choice.forms import ReportForm, VerdictsForm
-from reports.verdicts.comparison.result import ComparisonForm
+from reports.verdicts.comparison import ComparisonForm
 from reports.verdicts.nightly import forms as nightly
 
 FOLDER = ROOT / "docs" / "schemas"

@@ -30,14 +30,13 @@ from reports.result import (
 )
 from reports.show.panel import Picture
 from reports.show.tables import TONES, Cell, Lead, numeric, pivot
-from reports.verdicts.acceptance.pictures import margins
 from reports.verdicts.acceptance.result import (
     NUMBERS,
     OUTCOMES,
     judged_cell,
     telling_cells,
 )
-from reports.verdicts.acceptance.wording import REHEARSAL
+from reports.verdicts.acceptance.summary import REHEARSAL, margins
 
 _METHOD = (
     "A stage is a run of a campaign, judged by its criteria. Each verdict rests on a bound, not on"

@@ -42,8 +42,7 @@ from records.site.limits import Nominal, bound, is_beyond
 from reports.headline import limit_text
 from reports.notation.units import about, count_text, percent
 from reports.statistics.bounds import level_of_look, row_bounds, share_bounds
-from reports.statistics.descriptive import clopper_pearson
-from reports.statistics.serial import lag_1, widening
+from reports.statistics.descriptive import clopper_pearson, lag_1, widening
 from reports.verdicts.acceptance.values import NOMINAL_KEYS, Values
 
 #: Contracts drawn for a declared risk, and for each design that is looked at in search of one.

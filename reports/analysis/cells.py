@@ -17,8 +17,8 @@ import msgspec
 from reports.analysis.failures import FailureRate
 from reports.load.loading import AtKey
 from reports.notation.units import advantage_text, between, not_resolved, percent
+from reports.statistics.descriptive import lag_1_limit
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, detectable_at_least_blocks
-from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import LEAST_N, PairedEffect
 
 ALPHA = 0.05

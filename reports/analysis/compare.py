@@ -30,8 +30,8 @@ from reports.analysis.score import Costs, OverallScore, weighted_costs
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels, point_text
 from reports.notation.units import has_speed
+from reports.statistics.descriptive import Dependence, lag_1, serial_dependence
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question, answers
-from reports.statistics.serial import Dependence, lag_1, serial_dependence
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
 from reports.statistics.spending import InterimJudgement, answers_after
 

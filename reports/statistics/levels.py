@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics.bounds import Flags, bound_rank
-from reports.statistics.descriptive import MAD, Matrix
-from reports.statistics.serial import lag_1, widening
+from reports.statistics.descriptive import MAD, Matrix, lag_1, widening
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]

@@ -18,8 +18,8 @@ from reports.load.loading import load_run
 from reports.render import html
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.result import acceptance_result
+from reports.verdicts.acceptance.summary import answer_of_acceptance
 from reports.verdicts.acceptance.values import gather
-from reports.verdicts.acceptance.wording import answer_of_acceptance
 
 from . import acceptance_runs as runs
 

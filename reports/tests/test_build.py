@@ -16,8 +16,7 @@ from reports.render import markdown
 from reports.render.frames import CSV_COLUMNS
 from reports.tests.synthetic import HPL_FIXED, case, chained, changed, quick_cases, write_run
 from reports.verdicts.choice.tables import MOST_REASONS
-from reports.verdicts.comparison.compare import compare
-from reports.verdicts.comparison.result import comparison_result
+from reports.verdicts.comparison import compare, comparison_result
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "col"}
 HOSTILE = "<script>alert(1)</script>\"'&|`]]>\x00\x07\x1b[31m\ufffe =cmd $x^2$ ](http://evil) -->"

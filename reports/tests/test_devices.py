@@ -18,8 +18,7 @@ from reports.tests.synthetic import changed, quick_cases, write_run
 from reports.tests.test_acceptance_judge import criteria
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.choice.result import choice_result
-from reports.verdicts.comparison.compare import compare
-from reports.verdicts.comparison.result import comparison_result
+from reports.verdicts.comparison import compare, comparison_result
 
 UCX, TCP = "ch4:ucx", "ch3:nemesis:tcp"
 

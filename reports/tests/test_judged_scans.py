@@ -71,7 +71,6 @@ SLOW = {4: 0.85, 9: 0.9}
 
 @pytest.mark.parametrize("later", [SLOW, {9: 0.9}, {}], ids=["both", "one", "none"])
 def test_a_bad_node_is_confirmed_or_cleared_by_a_sample_of_its_pairs(monkeypatch, later):
-    monkeypatch.setattr("reports.verdicts.acceptance.judge.SAMPLED_FROM", 60)
     monkeypatch.setattr("reports.verdicts.acceptance.judge.SAMPLED_PAIRS", 15)
     nodes, again, sizes = 80, [], []
     promise = {"kind": "limit", "at_least": 1e8, "unit": "bytes/s"}
@@ -89,4 +88,4 @@ def test_a_bad_node_is_confirmed_or_cleared_by_a_sample_of_its_pairs(monkeypatch
     assert found.verdict == ("FAIL" if later else "PASS")
     assert {one.title for one in found.named} == {f"slow link of n{node + 1}" for node in later}
     assert not found.rerun
-    assert sizes[0] == 3 * 2 * 15 and max(sizes) < 120
+    assert sizes[0] == 2 * 2 * 15 and max(sizes) < 120

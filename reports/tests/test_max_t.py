@@ -10,10 +10,12 @@ from reports.statistics.descriptive import (
     Matrix,
     clopper_pearson,
     fisher_greater,
+    lag_1,
+    lag_1_limit,
     log_ratio_interval,
+    serial_dependence,
 )
 from reports.statistics.max_t import JointBounds, Question, answers, detectable_at_least_blocks
-from reports.statistics.serial import lag_1, lag_1_limit, serial_dependence
 from reports.statistics.signed_rank import paired_effects
 
 pytestmark = pytest.mark.numerical

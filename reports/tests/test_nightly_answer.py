@@ -21,10 +21,9 @@ from reports.show.tables import Table
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.judge import judge
-from reports.verdicts.nightly.limits import rules_for
 from reports.verdicts.nightly.pictures import span
 from reports.verdicts.nightly.result import night_result
-from reports.verdicts.nightly.tonight import evidence
+from reports.verdicts.nightly.tonight import evidence, rules_for
 from reports.verdicts.nightly.wording import day_names, natural_order
 
 pytestmark = pytest.mark.numerical

@@ -20,7 +20,7 @@ from bench.tests.simulated.nights import Event, normal, simulate
 from records.history.model import Change
 from records.history.store import Store
 from reports.tests.synthetic import HPL_FIXED, case, chained, changed, write_run
-from reports.verdicts.comparison.compare import day_spreads
+from reports.verdicts.comparison import day_spreads
 from reports.verdicts.nightly.check import read_night
 
 pytestmark = pytest.mark.numerical

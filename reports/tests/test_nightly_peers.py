@@ -26,10 +26,9 @@ from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked, read_night
 from reports.verdicts.nightly.forms import Verdict
 from reports.verdicts.nightly.judge import judge
-from reports.verdicts.nightly.limits import rules_for
 from reports.verdicts.nightly.peers import peers_of_night
 from reports.verdicts.nightly.result import night_result
-from reports.verdicts.nightly.tonight import evidence
+from reports.verdicts.nightly.tonight import evidence, rules_for
 
 pytestmark = pytest.mark.numerical
 

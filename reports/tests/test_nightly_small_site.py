@@ -9,8 +9,7 @@ import pytest
 from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate
 from reports.load.nights import nights_of
 from reports.verdicts.nightly.judge import judge
-from reports.verdicts.nightly.limits import rules_for
-from reports.verdicts.nightly.tonight import evidence
+from reports.verdicts.nightly.tonight import evidence, rules_for
 
 pytestmark = pytest.mark.numerical
 
@@ -87,12 +86,6 @@ def test_open_regression_that_grows_is_told_again():
     late = [item for place, item in found.findings if place >= 45]
     again = {item.series for item in late if item.verdict == "regression"}
     assert len(again) == SERIES
-
-
-def test_step_of_the_first_nights_is_found_later():
-    found = told(Event("early", step=0.08, at=5), 45)
-    assert len(series_of(found, "regression")) == SERIES
-    assert "early" in {change.stage for change in found.changes}
 
 
 def test_two_speeds_give_no_alarms_in_the_first_month():

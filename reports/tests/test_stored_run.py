@@ -15,7 +15,7 @@ from records.history.reading import read_history
 from records.history.store import Store
 from records.run.plan import case_id
 from records.run.run_directory import RunDirectory
-from reports.verdicts.comparison.compare import compare
+from reports.verdicts.comparison import compare
 from reports.verdicts.nightly.check import read_night
 
 RUN = Path(__file__).with_name("stored_run")

@@ -16,7 +16,7 @@ from reports.tests import acceptance_runs
 from reports.tests.synthetic import case, chained, with_records, write_run
 from reports.verdicts.acceptance.context import NOT_COUNTED
 from reports.verdicts.acceptance.dossier import Dossier
-from reports.verdicts.acceptance.wording import sentences
+from reports.verdicts.acceptance.summary import sentences
 
 CRITERIA = """
 schema: 1

@@ -17,10 +17,9 @@ from bench.tests.simulated.nights import NOISES, Event, JudgedNights, judge_all,
 from records.history.model import History
 from reports.load.nights import nights_of
 from reports.statistics.descriptive import log_ratio_interval
-from reports.verdicts.comparison.compare import day_spreads, two_days_interval
+from reports.verdicts.comparison import day_spreads, two_days_interval
 from reports.verdicts.nightly.judge import judge as judge_night
-from reports.verdicts.nightly.limits import rules_for
-from reports.verdicts.nightly.tonight import evidence
+from reports.verdicts.nightly.tonight import evidence, rules_for
 
 TOPIC = "Nightly: sites of 12 series"
 RUNS = efforts(2, 8, 100)

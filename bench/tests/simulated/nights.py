@@ -14,8 +14,7 @@ from reports.load.nights import nights_of
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.nightly.forms import NightFinding
 from reports.verdicts.nightly.judge import judge as judge_night
-from reports.verdicts.nightly.limits import Rules
-from reports.verdicts.nightly.tonight import evidence
+from reports.verdicts.nightly.tonight import Rules, evidence
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 

@@ -15,8 +15,7 @@ from plugins.contract.risks import chances, machine_chances, share_chances
 from plugins.contract.tests.test_contracts import CONTRACT
 from records.criteria import Criteria
 from reports.statistics.bounds import decide, level_of_look, median_bounds
-from reports.statistics.descriptive import clopper_pearson
-from reports.statistics.serial import lag_1, widening
+from reports.statistics.descriptive import clopper_pearson, lag_1, widening
 
 
 def criteria(**more):

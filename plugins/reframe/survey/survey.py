@@ -25,8 +25,7 @@ from reports.statistics.descriptive import MAD, Matrix
 from reports.statistics.levels import Peers, deviations_of, reach_of, scores_of
 from reports.verdicts.nightly.check import Checked, newest_night
 from reports.verdicts.nightly.lasting import level_shift
-from reports.verdicts.nightly.limits import Rules, rules_for
-from reports.verdicts.nightly.tonight import floors_of
+from reports.verdicts.nightly.tonight import Rules, floors_of, rules_for
 from reports.verdicts.nightly.wording import case_names
 
 #: Launches of a series below which its reference, or of a node below which the node, is not judged.

@@ -16,25 +16,10 @@ from records.flags import DISTURBED, UNPROVEN
 from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from records.site.pair_scans import Indices, positions_of
 from records.text.plain_text import natural
-from reports.judgement import (
-    Accusation,
-    Finding,
-    Item,
-    JudgedCriterion,
-    JudgedWaiver,
-    Judgement,
-    LeftOut,
-    State,
-    Subject,
-    listed_nodes,
-    verdict_of,
-)
-from reports.statistics.bounds import (
-    HEAVY_TAILED,
-    decide,
-    worst,
-)
-from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
+from reports import judgement as forms
+from reports.judgement import Finding, Item, JudgedCriterion, Judgement, verdict_of
+from reports.statistics.bounds import HEAVY_TAILED, decide, worst
+from reports.statistics.descriptive import LEAST_BLOCKS, serial_dependence, widening
 from reports.verdicts.acceptance import limits
 from reports.verdicts.acceptance.context import Context
 from reports.verdicts.acceptance.peers import judge_links, judge_nodes
@@ -42,16 +27,15 @@ from reports.verdicts.acceptance.spreads import judge_spread
 from reports.verdicts.acceptance.values import CriterionEvidence
 
 _COVERAGE = "nodes-measured"
-#: Good pairs that are measured again with undecided ones, at least; else twice as many as those, or
-#: as many where no more fit.
+#: Good pairs that are measured again with undecided ones: as many as those, and these at least.
 LEAST_GOOD = 20
-#: A node's link is measured again over this many of its pairs where it has so many.
-SAMPLED_PAIRS, SAMPLED_FROM = 50, 250
+#: A node's link is measured again over so many of its pairs, at most.
+SAMPLED_PAIRS = 50
 #: Where more of all pairs would be run, the whole case is.
 MOST_SHARE = 0.5
 #: For each case to run again the pairs that are enough, "n1:n2"; none: as planned.
 Wanted = dict[str, tuple[str, ...]]
-_ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
+_ORDER: tuple[forms.Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
 _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
     "limit": limits.judge_limit,
     "ratio": limits.judge_ratio,
@@ -85,7 +69,7 @@ def judge(
         result = _widened(_JUDGES[criterion.kind](criterion, context))
         optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
         if optional and result.lacks_rate:
-            left_out.append(LeftOut(result.id, result.note))
+            left_out.append(forms.LeftOut(result.id, result.note))
         else:
             results.append(_with_waivers(result, valid))
     absolute = any(result.binds for result in results)
@@ -171,7 +155,7 @@ def _coverage(unmeasured: Sequence[str], valid: Sequence[Waiver]) -> JudgedCrite
     )
     result = _with_waivers(result, valid)
     still = [item.subject for item in result.items if not item.waived]
-    note = f"not measured: {listed_nodes(still or unmeasured)}"
+    note = f"not measured: {forms.listed_nodes(still or unmeasured)}"
     return replace(result, note=note if still else f"{note}, waived")
 
 
@@ -180,7 +164,7 @@ def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
 
     Only evidence from the network explains a link: that a node is slow says nothing of its links.
     """
-    against: dict[tuple[Subject, str], list[Accusation]] = {}
+    against: dict[tuple[forms.Subject, str], list[forms.Accusation]] = {}
     for result in results:
         for item in result.items:
             if item.state is not None:
@@ -188,7 +172,7 @@ def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
                 if item.about in ("unsteady", "missing") or not item.place:
                     what = f"{item.metric.replace('_', ' ')}, {item.environment}"
                     name = f"{name} ({what})" if item.metric else result.id
-                accusation = Accusation(**asdict(item), criterion=result.id)
+                accusation = forms.Accusation(**asdict(item), criterion=result.id)
                 against.setdefault((item.about, name), []).append(accusation)
     found = [_finding(kind, name, items) for (kind, name), items in against.items()]
     slow = {node for f in found if f.kind in ("node", "group") and f.named for node in f.nodes}
@@ -196,30 +180,26 @@ def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
     return sorted(noted, key=lambda one: (not one.named, _ORDER.index(one.kind), natural(one.name)))
 
 
-def _finding(kind: Subject, name: str, items: Sequence[Accusation]) -> Finding:
+def _finding(kind: forms.Subject, name: str, items: Sequence[forms.Accusation]) -> Finding:
     """Finding of these items; confirmed or suspected if any of them is."""
-    order: tuple[State, ...] = ("confirmed", "suspected", "missing")
-    states = [item.state for item in items]
+    order: tuple[forms.State, ...] = ("confirmed", "suspected", "missing", "not confirmed")
+    states = {item.state for item in items}
     return Finding(
         kind=kind,
         name=name,
         nodes=items[0].place,
-        state=next((state for state in order if state in states), "not confirmed"),
+        state=next(state for state in order if state in states),
         criteria=tuple(sorted({item.criterion for item in items})),
         accusations=tuple(items),
     )
 
 
 def _note(finding: Finding, slow: set[str]) -> str:
-    if finding.kind == "cut":
-        return "the pairs across are slow, those on either side are not for that"
-    notes = []
-    if finding.kind == "link":
-        notes.append(f"every pair of {finding.name} with a good node is slow, as far as measured")
-    if finding.kind in ("link", "pair") and (mine := [n for n in finding.nodes if n in slow]):
-        verb = "is a slow node" if len(mine) == 1 else "are slow nodes"
-        notes.append(f"{' and '.join(mine)} {verb} too, which explains no link")
-    return "; ".join(notes)
+    mine = [node for node in finding.nodes if node in slow]
+    if finding.kind not in ("link", "pair") or not mine:
+        return ""
+    verb = "is a slow node" if len(mine) == 1 else "are slow nodes"
+    return f"{' and '.join(mine)} {verb} too, which explains no link"
 
 
 def _with_waivers(criterion: JudgedCriterion, waivers: Sequence[Waiver]) -> JudgedCriterion:
@@ -249,7 +229,7 @@ def _covers(waiver: Waiver, item: Item) -> bool:
 
 def _waiver_states(
     waivers: Sequence[Waiver], valid: Sequence[Waiver], results: Sequence[JudgedCriterion]
-) -> Iterator[JudgedWaiver]:
+) -> Iterator[forms.JudgedWaiver]:
     for waiver in waivers:
         covered = (
             item.verdict != "PASS" and _covers(waiver, item)
@@ -259,7 +239,7 @@ def _waiver_states(
         )
         used: Literal["applied", "not needed"] = "applied" if any(covered) else "not needed"
         state = used if waiver in valid else "expired"
-        yield JudgedWaiver(**waiver.model_dump(), state=state)
+        yield forms.JudgedWaiver(**waiver.model_dump(), state=state)
 
 
 def cases_to_rerun(results: Sequence[JudgedCriterion], evidence: CriterionEvidence) -> Wanted:
@@ -289,40 +269,32 @@ def _undecided(results: Sequence[JudgedCriterion]) -> Iterator[Item]:
 
 
 def _pairs(items: Sequence[Item], evidence: CriterionEvidence, case_id: str) -> tuple[str, ...]:
-    """The pairs that the items are about, and good ones; none: the whole case."""
+    """The pairs that the items are about, and as many good ones; none: the whole case."""
     names, node, peer = evidence.pairs_of(case_id)
-    number = {name: place for place, name in enumerate(names)}
+    number = {name: index for index, name in enumerate(names)}
     links = {number.get(item.place[0], -1) for item in items if item.about == "link"}
-    wanted: list[list[int]] = []
-    for item in items:
-        if item.about == "link":
-            continue
-        if len(item.place) != 2 or item.about == "cut":
-            return ()
-        place = sorted(number.get(name, -1) for name in item.place)
-        if place[0] >= 0 and not (item.charged_to and links & {*place}):
-            wanted.append(place)
+    others = [item for item in items if item.about != "link"]
+    if any(len(item.place) != 2 or item.about == "cut" for item in others):
+        return ()
+    ends = [(item, sorted(number.get(name, -1) for name in item.place)) for item in others]
+    pairs = [p for item, p in ends if p[0] >= 0 and not (item.charged_to and links & {*p})]
+    low, high = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     codes = positions_of(np.minimum(node, peer), np.maximum(node, peer), len(names))
-    known = np.array(wanted, dtype=np.int64).reshape(-1, 2)
-    asked = np.isin(codes, positions_of(known[:, 0], known[:, 1], len(names)))
+    asked = np.isin(codes, positions_of(low, high, len(names)))
     good = ~asked
     for link in links:
         mine = np.flatnonzero((node == link) | (peer == link))
         good[mine] = False
-        step = np.arange(SAMPLED_PAIRS) * len(mine) // SAMPLED_PAIRS
-        asked[mine[step] if len(mine) >= SAMPLED_FROM else mine] = True
-    rows = _with_good(np.flatnonzero(asked), np.flatnonzero(good), len(codes))
-    pairs = tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)
-    return pairs if argument_bytes(pairs) <= MOST_BYTES_OF_PAIRS else ()
+        asked[mine[_spread(len(mine), SAMPLED_PAIRS)]] = True
+    beside = np.flatnonzero(good)
+    beside = beside[_spread(len(beside), max(LEAST_GOOD, int(asked.sum())))]
+    rows = np.sort(np.concatenate([np.flatnonzero(asked), beside]))
+    chosen = tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)
+    few = len(rows) <= min(MOST_PAIRS, MOST_SHARE * len(codes))
+    return chosen if few and argument_bytes(chosen) <= MOST_BYTES_OF_PAIRS else ()
 
 
-def _with_good(found: Indices, good: Indices, every: int) -> list[int]:
-    """The rows that are asked for, and good ones; none where the whole case is as well run."""
-    most = int(min(MOST_PAIRS, MOST_SHARE * every)) - len(found)
-    least, count = (min(len(good), max(LEAST_GOOD, n * len(found))) for n in (1, 2))
-    if least > most:
-        return []
-    count = min(count, most)
-    chosen = good[np.arange(count) * len(good) // max(count, 1)]
-    rows: list[int] = np.sort(np.concatenate([found, chosen])).tolist()
-    return rows
+def _spread(count: int, most: int) -> Indices:
+    """Numbers of `most` evenly spread ones of so many; of fewer all."""
+    most = min(count, most)
+    return np.arange(most) * count // max(most, 1)

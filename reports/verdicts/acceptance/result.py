@@ -35,9 +35,8 @@ from reports.show.rows import provenance_rows
 from reports.show.tables import PAGES, TONES, Cell, Lead, RawLinks, numeric, pivot, table_of
 from reports.statistics.bounds import ORDER, Verdict
 from reports.verdicts.acceptance.dossier import FOLDER, AcceptanceForm, Dossier
-from reports.verdicts.acceptance.pictures import margins, pair_maps
+from reports.verdicts.acceptance.summary import answer_of_acceptance, margins, sentences
 from reports.verdicts.acceptance.values import LaunchRef
-from reports.verdicts.acceptance.wording import answer_of_acceptance, sentences
 
 #: Items of one criterion that the page shows; the machine form has all.
 MOST_ITEMS = 120
@@ -255,16 +254,13 @@ def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[Block 
 def _criterion(
     dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
 ) -> Iterator[Block | None]:
-    """Statement, pictures and items of a criterion; of too many those of the worst verdicts."""
+    """Statement and items of a criterion; of too many those of the worst verdicts."""
     sources = {one.id: one.source.rstrip(".") for one in dossier.criteria.criteria}
     yield Sentence(f"{units.sentence_case(result.statement)}. Criterion {result.id}.")
     if source := sources.get(result.id):
         yield Sentence(f"Source of the limit: {source}.")
     if result.note:
         yield Sentence(f"{units.sentence_case(result.note)}.")
-    if drawn := pair_maps(result, dossier.run.run_id, dossier.day.isoformat()):
-        title, anchor = f"{result.title}, by pair of nodes", f"picture-criterion-{result.id}"
-        yield Picture(anchor, title, f"{result.statement}.", drawn, [])
     items = list(result.items)
     if len(items) > MOST_ITEMS:
         items.sort(key=lambda item: -ORDER.index(item.verdict))

@@ -21,7 +21,7 @@ from reports.notation.units import time_of
 from reports.result import Sample
 from reports.show.rows import name_cell
 from reports.show.tables import Cell
-from reports.statistics.serial import lag_1_limit
+from reports.statistics.descriptive import lag_1_limit
 from reports.verdicts.choice.answer import answer_of
 from reports.verdicts.choice.leader import Leader, leaders
 

@@ -23,8 +23,7 @@ from reports.load.loading import Run, load_run
 from reports.load.nights import nights_of
 from reports.verdicts.nightly.forms import ContextPart, NightFinding
 from reports.verdicts.nightly.judge import NightJudgement, judge
-from reports.verdicts.nightly.limits import Rules, rules_for
-from reports.verdicts.nightly.tonight import Tonight, evidence
+from reports.verdicts.nightly.tonight import Rules, Tonight, evidence, rules_for
 from reports.verdicts.nightly.wording import context_changes
 
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stage B: changes that stay, found in the series of nights alone.
 
-E-divisive means with a permutation test finds steps within a window. Its rank test bounds the
-chance of a false alarm and reads a new level in fewer nights: a permutation test finds a third of
-the steps after three nights, Mann–Whitney all.
+E-divisive means find steps within a window: Szekely & Rizzo's energy distance between what lies
+before and after each allowed split, with a permutation test [Matteson & James, J. Am. Stat. Assoc.
+109 (2014) 334]. No distribution is assumed but that the values are exchangeable without a change.
+A rank test bounds the chance of a false alarm.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from statistics import median
 from typing import NamedTuple
 
@@ -17,13 +19,16 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from records.history.model import Change, History, Kind, Stage
 from reports.statistics.descriptive import Matrix
-from reports.statistics.serial import best_split, is_change
-from reports.verdicts.nightly.limits import Rules
+from reports.verdicts.nightly.tonight import Rules
 
 #: The greatest p of the permutation test.
 P_ENERGY = 1e-4
-#: A step of the first nights: after so many, found while the series has so many nights.
-_FIRST_SPLITS, _FIRST_NIGHTS = range(3, 10), range(20, 61)
+#: Orders of the values in the permutation test; of the first look, which ends most tests, and of
+#: each further one.
+SPLIT_PERMUTATIONS, _FIRST_LOOK, _BATCH = 9999, 199, 1000
+_SEED = 20031
+#: Orders that differ only inside the parts have the same Q; rounding must not tell them apart.
+_ROUNDING = 1e-4
 #: A drift: the median of the first nights against that of the last.
 _DRIFT_ANCHOR, _DRIFT_RECENT = 30, 10
 
@@ -90,17 +95,59 @@ def _in_window(row: Matrix, floor: float, rules: Rules, *, proven: bool) -> int 
     return split if proven or is_change(row, statistic, *sides, P_ENERGY) else None
 
 
-def _in_first_nights(row: Matrix, floor: float, rules: Rules) -> int | None:
-    """A step within the first nights of a reference, too few before it for a window.
+@lru_cache(maxsize=32)
+def _split_orders(n: int) -> NDArray[np.int64]:
+    """Orders of n values, shape (SPLIT_PERMUTATIONS, n); seeded."""
+    rng = np.random.default_rng(_SEED + n)
+    return rng.permuted(np.tile(np.arange(n), (SPLIT_PERMUTATIONS, 1)), axis=1)
 
-    Of the splits after 3 to 9 nights the one with the least Mann–Whitney p, Bonferroni over the
-    splits; median shift above the floor. With three nights before, p is small enough only once
-    there are some forty after.
+
+def _greatest(distances: Matrix, before: int, after: int) -> tuple[NDArray[np.int64], Matrix]:
+    """Greatest Q(k) = k(n−k)/n·(2·E|X−Y| − E|X−X'| − E|Y−Y'|) of each matrix of distances (…, n,
+    n) and its split k, which leaves `before` values or more before it and `after` after it."""
+    n = distances.shape[-1]
+    k = np.arange(before, n - after + 1)
+    rest = n - k
+    pairs = np.tril(distances).sum(axis=-1)
+    inside = np.cumsum(pairs, axis=-1)[..., k - 1]
+    touching = np.cumsum(distances.sum(axis=-1), axis=-1)[..., k - 1]
+    across = touching - 2 * inside
+    outside = pairs.sum(axis=-1, keepdims=True) - inside - across
+    statistics = (k * rest / n) * (
+        2 * across / (k * rest)
+        - inside / np.maximum(k * (k - 1) / 2, 1)
+        - outside / np.maximum(rest * (rest - 1) / 2, 1)
+    )
+    return statistics.argmax(axis=-1) + before, statistics.max(axis=-1)
+
+
+def _distances(row: Matrix) -> Matrix:
+    """|a − b| of all values, shape (n, n), in units of their range."""
+    distances: Matrix = np.abs(row[:, np.newaxis] - row) / (np.ptp(row) or 1)
+    return distances
+
+
+def best_split(row: Matrix, before: int, after: int) -> tuple[int, float]:
+    """Number of values before the greatest Q of a row, and that Q in units of the row's range."""
+    split, statistic = _greatest(_distances(row), before, after)
+    return int(split), float(statistic)
+
+
+def is_change(row: Matrix, statistic: float, before: int, after: int, p: float) -> bool:
+    """Permutation test of a row's greatest Q: (1 + exceeding)/(1 + permutations) is at most `p`.
+
+    It ends at the permutation that makes p too great, so that a row without a change costs little.
     """
-    parts = ((row[:split], row[split:]) for split in _FIRST_SPLITS)
-    steps = [(_rank_p(*part), len(part[0])) for part in parts if _shift(*part) > floor]
-    p, split = min(steps, default=(1.0, 0))
-    return split if p * len(_FIRST_SPLITS) <= rules.p_ranks else None
+    distances = _distances(row)
+    allowed = int(p * (SPLIT_PERMUTATIONS + 1) * (1 + 1e-9)) - 1
+    exceeding = 0
+    for orders in np.split(_split_orders(len(row)), range(_FIRST_LOOK, SPLIT_PERMUTATIONS, _BATCH)):
+        permuted = distances[orders[:, :, np.newaxis], orders[:, np.newaxis, :]]
+        _, greatest = _greatest(permuted, before, after)
+        exceeding += int((greatest >= statistic * (1 - _ROUNDING)).sum())
+        if exceeding > allowed:
+            return False
+    return True
 
 
 def level_shift(
@@ -116,9 +163,9 @@ def level_shift(
     without an open regression, whose last nights alone are asked, else True where a re-run has
     proven it.
 
-    First a change within the last nights (30); then a step in the first nights; then a drift, which
-    is the first nights (30) against the last 10, once they are apart by as many as the window. A
-    drift finds what wanders by less than the floor in any window.
+    First a change within the last nights (30); then a drift, which is the first nights (30) against
+    the last 10, once they are apart by as many as the window. A drift finds what wanders by less
+    than the floor in any window.
     """
     row = values[nights]
 
@@ -131,8 +178,6 @@ def level_shift(
         return shift("lasting", last[:split], last[split:])
     if proven is not None:
         return None
-    if len(row) in _FIRST_NIGHTS and (split := _in_first_nights(row, floor, rules)):
-        return shift("early", row[:split], row[split:])
     first, last = row[:_DRIFT_ANCHOR], row[-_DRIFT_RECENT:]
     if len(row) < _DRIFT_ANCHOR + rules.window or _shift(first, last) <= floor:
         return None

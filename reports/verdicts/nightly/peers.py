@@ -17,7 +17,7 @@ from records.site.pair_scans import NODE
 from reports.load.nights import SETTLED_NIGHTS
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Counts, Mask, peers_of, reach_of, scores_of
-from reports.verdicts.nightly.limits import Rules
+from reports.verdicts.nightly.tonight import Rules
 
 #: The chance that a re-run confirms that any sound node is slow; how many robust deviations a slow
 #: node lies away.

@@ -1,27 +1,215 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence of one night: its values, their reference, and how much worse they may be."""
+"""Rules of the nightly verdicts; evidence of one night: its values, their reference, and how much
+worse they may be.
+
+The rules follow from the alarms allowed. Night-to-night noise is rarely normal, and the spread of a
+series is known from a few dozen nights only; a limit from the normal's tail gives many times the
+alarms that it promises. So deviations of all series, in units of their spread, are pooled, and the
+quantile that keeps the budget follows from their tail (reports/statistics/levels.py).
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import stats  # type: ignore[import-untyped]
 
+from records.history import USUAL_FINDS
 from records.history.model import Change, History, Night
 from reports.load.nights import (
     LASTING_NIGHTS,
+    LEAST_LAUNCHES,
     SETTLED_NIGHTS,
     Nights,
     bad_nights,
     begins_level,
     level_numbers,
 )
-from reports.statistics.descriptive import Matrix
+from reports.statistics import levels
+from reports.statistics.descriptive import MAD, Matrix
 from reports.statistics.levels import Counts, Mask, last_of, residuals
-from reports.verdicts.nightly.limits import References, Rules, limits, references, worsening
 from reports.verdicts.nightly.wording import case_names
+
+_NIGHTS_A_MONTH = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Chances, fractions of the reference's median, numbers of nights.
+
+    `allowed` is the chance of a false alarm a series and night that each stage may have;
+    `alarms_a_night` that of all series together, which is also the share of nights on which the
+    whole site may be slow and alarm, and the chance that any sound node is
+    suspected beside its peers. `finds` is the least change that the site wants reported: no wider
+    limit supports PASS, and nodes of a kind may differ by so much. A reference has up to
+    `most_nights` nights; from `judged_from` nights on a series is judged. `floor`,
+    `floor_small_latency`: the least change that is worth reporting; `least_spread`: no spread is
+    taken for less. A lasting change is looked for in the last `window` nights, with at least
+    `least_before` nights before and `least_after` after it.
+    """
+
+    allowed: float = 1e-3
+    alarms_a_night: float = 1 / _NIGHTS_A_MONTH
+    finds: float = USUAL_FINDS
+    least_launches: int = LEAST_LAUNCHES
+    most_nights: int = 60
+    judged_from: int = 3
+    floor: float = 0.03
+    floor_small_latency: float = 0.05
+    least_spread: float = 0.002
+    window: int = 30
+    least_before: int = 8
+    least_after: int = 4
+
+    @property
+    def allowed_tonight(self) -> float:
+        """The chance of a value beyond tonight's limit: never above 0.001 in 80 nights, and a fifth
+        of that, for the tail behind the limit is fitted: simulated t(3) noise at the whole chance
+        gave 1 % of series a false alarm in 80 nights."""
+        return 0.2 * min(0.001 / 80, self.allowed)
+
+    @property
+    def p_ranks(self) -> float:
+        """The greatest p of the rank test of a change that stays."""
+        return min(1e-3, self.allowed)
+
+    @property
+    def p_drift(self) -> float:
+        """The same of a drift."""
+        return min(1e-4, self.allowed)
+
+
+def rules_for(
+    series: int,
+    false_alarms_a_month: float = 1.0,
+    finds: float = USUAL_FINDS,
+    *,
+    imported: bool = False,
+) -> Rules:
+    """The rules for so many series, so that all together give no more false alarms than allowed.
+
+    Each stage may spend half of the budget: a chance of budget / (2 · 30 nights · series) a test.
+    Stage A takes its limit from the site's own tail at that chance (limits.py), or from Student's
+    distribution while the history is too short for that; stage B's chance is bounded by its rank
+    test. An `imported` night may have one launch: what launches vary by is part of what its nights
+    do.
+    """
+    allowed = false_alarms_a_month / (2 * _NIGHTS_A_MONTH * max(series, 1))
+    return Rules(
+        allowed=min(0.5, allowed),
+        alarms_a_night=min(0.5, false_alarms_a_month / _NIGHTS_A_MONTH),
+        finds=finds,
+        least_launches=1 if imported else LEAST_LAUNCHES,
+    )
+
+
+#: Variance of a median of n normal values, times n, in units of theirs.
+_MEDIAN_VARIANCE = np.pi / 2
+#: The nights of a reference are dealt into so many parts, each judged by the others.
+_PARTS = 5
+#: A night is slow as a whole when the median of so many series deviates by so many spreads.
+_LEAST_SERIES, _SLOW = 5, 3.0
+#: Nights this far out that were seen in the pool are part of the site's noise, times a margin.
+_SEEN, _MARGIN = 3, 1.15
+#: A limit owes no more than this to a tail that fewer than so many deviations tell; while no tail
+#: is known, the nights of all series together may widen it to twice as much.
+_WIDEST, _TRUSTED_DEVIATIONS, _WIDEST_EARLY = 0.10, 3000, 0.20
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """For each series its level (median of `n` nights, unit of the values) and its spread.
+
+    `spread` is a fraction of the level, from `n_spread` nights: max(1.4826·MAD, 0.2 %) from 10
+    nights on, the standard deviation (ddof 1) below. NaN where there is no night.
+    """
+
+    n: Counts
+    median: Matrix
+    spread: Matrix
+    n_spread: Counts
+
+
+def references(values: Matrix, level: Mask, away: Matrix, rules: Rules) -> References:
+    """The reference of each series: `values` where `level` is set; spread from residuals `away`."""
+    n_spread = np.isfinite(away).sum(axis=1)
+    with warnings.catch_warnings(action="ignore"):  # of rows with fewer than two nights: NaN
+        early = np.nanstd(away, axis=1, ddof=1)
+    spread = np.where(n_spread >= SETTLED_NIGHTS, MAD * levels.row_medians(np.abs(away)), early)
+    medians = levels.row_medians(np.where(level, values, np.nan))
+    return References(level.sum(axis=1), medians, np.maximum(spread, rules.least_spread), n_spread)
+
+
+def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) -> Matrix:
+    """How much worse than its level each series may be in one night, a fraction; NaN: not judged.
+
+    `away` are the residuals of the reference's nights, worse positive. The limit is
+    max(floor, s·√(1 + π/2n)·q), s from m nights, the level a median of n: a prediction limit. q is
+    the far quantile of the site's own nights (`fit_tail`): simulated log-normal noise goes beyond
+    the 99.9 % limit of normal noise in 1 % of series in 80 nights, ten times what is allowed.
+    Without enough nights for a tail q is Student's quantile at the allowed chance. A tail fitted
+    to a few hundred deviations, or Student's quantile with few degrees of freedom, can reach fifty
+    times the spread: with 12 series 12 % of simulated limits were above 10 % after 33 nights. So
+    beyond 10 % goes only what the spread itself requires, what was seen, and a tail known from
+    `_TRUSTED_DEVIATIONS`.
+    """
+    crossed = without_slow_nights(
+        levels.crossed_deviations(away, _PARTS, 2 * SETTLED_NIGHTS, rules.least_spread),
+        rules.alarms_a_night,
+    )
+    tail, chance = levels.fit_tail(crossed), rules.allowed_tonight
+    widened = reference.spread * np.sqrt(1 + _MEDIAN_VARIANCE / np.maximum(reference.n, 1))
+    early = (reference.n_spread < SETTLED_NIGHTS) | (tail is None)
+    in_pool = widened * _MARGIN * levels.greatest_of(crossed, _SEEN)
+    seen = np.where(early, _seen_early(away), in_pool)
+    required = widened * stats.t.isf(chance, rules.most_nights - 1)
+    bounds = np.fmax(np.maximum(_WIDEST, required), seen)
+    trusted = np.isfinite(crossed).sum() >= _TRUSTED_DEVIATIONS
+    freedom = np.maximum(reference.n_spread - 1, 1)
+    far = np.where(early, stats.t.isf(chance, freedom), tail(chance) if tail else 0.0)
+    limit = np.minimum(widened * far, np.where(trusted & ~early, np.inf, bounds))
+    limit = np.fmax(np.where(early, np.fmax(limit, seen), limit), floors)
+    usable = (reference.n > 0) & np.isfinite(widened) & (reference.median > 0)
+    return np.where(usable, limit, np.nan)
+
+
+def _seen_early(away: Matrix) -> Matrix:
+    """How far the first nights strayed: a series' own, or three of all series, with a margin.
+
+    Launches with two speeds give nights with two levels, and the first weeks of a history know
+    neither how far apart nor how often. What three nights of the pool showed all series may do, up
+    to `_WIDEST_EARLY`.
+    """
+    own = np.nan_to_num(away, nan=0.0).max(axis=1, initial=0.0)
+    seen: Matrix = _MARGIN * np.maximum(own, min(levels.greatest_of(away, _SEEN), _WIDEST_EARLY))
+    return seen
+
+
+def without_slow_nights(deviations: Matrix, allowed: float) -> Matrix:
+    """The deviations (groups × nights); of a night on which half of all series were slow, less its
+    median.
+
+    Such a night is one event, not one a series: counted a series it would make the site's tail so
+    heavy that the loss of a sixth in a single series is not seen. The next such night alarms, once;
+    where their share is above `allowed`, they stay in the tail and no longer alarm.
+    """
+    counts = np.isfinite(deviations).sum(axis=0)
+    middle = np.where(counts >= _LEAST_SERIES, levels.row_medians(deviations.T), 0.0)
+    slow = middle > _SLOW
+    most = max(1, round((counts > 0).sum() * allowed))
+    return deviations - np.where(slow, middle, 0.0) if slow.sum() <= most else deviations
+
+
+def worsening(values: Matrix, level: Matrix, direction: Matrix) -> Matrix:
+    """(value − level)/level of each series with the sign that makes worse positive; `direction` is
+    +1 where less is better, −1 where more is."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return direction * (values - level) / np.abs(level)
+
 
 #: Message lengths up to this are start-up bound; their floor is wider.
 SMALL_MESSAGE_BYTES = 1024

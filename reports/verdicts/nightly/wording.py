@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from records.history.model import NODE_FACT, Change, History, Missed, Night, SeriesKey
+from records.history.model import Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
-from reports.load.nights import concerns, told_by_nodes
+from reports.load.nights import concerns
 from reports.notation.labels import check_labels, point_text
 from reports.notation.units import (
     count_text,
@@ -34,22 +34,10 @@ from reports.verdicts.nightly.forms import (
 
 
 def context_changes(before: Night, after: Night) -> list[ContextPart]:
-    """What changed in software, machine and node set from one night to another.
-
-    A night of an Assay that asked no nodes says nothing of what these tell.
-    """
-    names = sorted(before.context.keys() | after.context.keys())
-    if not all(any(name.startswith(NODE_FACT) for name in one.context) for one in (before, after)):
-        names = [name for name in names if not told_by_nodes(name)]
-    # Nor does a night of one that asked no library for its device.
-    names = [
-        name
-        for name in names
-        if not name.endswith(".device") or {name} <= before.context.keys() & after.context.keys()
-    ]
+    """Software, machine and node set that changed from one night to another."""
     return [
         ContextPart(name, before.context.get(name), after.context.get(name))
-        for name in names
+        for name in sorted(before.context.keys() | after.context.keys())
         if before.context.get(name) != after.context.get(name)
     ]
 
@@ -146,15 +134,13 @@ def day_names(nights: Sequence[Night]) -> list[str]:
 
 
 def day_of(history: History, change: Change | ChangePart) -> str:
-    """The date of a change's first night, the hour too where another night is of that day; of a
-    step in the first nights that it was before."""
+    """The date of a change's first night, the hour too where another night is of that day."""
     if isinstance(change, Change):
         date = history.nights[history.position(change.since)].date
     else:
         date = moment(change.since)
     alike = sum(night.date[:10] == date[:10] for night in history.nights)
-    before = "before " if change.stage == "early" else ""
-    return before + (date if alike > 1 else date[:10])
+    return date if alike > 1 else date[:10]
 
 
 def state_of(history: History, change: Change) -> str:
@@ -231,8 +217,7 @@ def finding_text(finding: NightFinding) -> str:
     text += f" [n = {n_text(finding)}]"
     if change is None:
         return text
-    early = "at the latest " if change.stage == "early" else ""
-    text += f", since {early}{moment(change.since)} ({change.stage})"
+    text += f", since {moment(change.since)} ({change.stage})"
     text += f"; changed that night: {', '.join(change.causes[:3])}" if change.causes else ""
     return f"{text} [change {change.id}]" if change.id else text
 

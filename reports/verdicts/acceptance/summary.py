@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An acceptance in words: its answer, and the facts on top of its document."""
+"""An acceptance in short: its answer, the facts on top of its document, its margins drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from records.criteria import Criterion
 from records.flags import MEANINGS, OVERSUBSCRIBED, UNPROVEN
 from records.site.node_facts import oddities
-from reports import commands
+from reports import commands, headline
 from reports.answers import Answer, State, listed
-from reports.headline import headline
+from reports.judgement import Item, JudgedCriterion
 from reports.load.loading import Run
+from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
 from reports.notation.units import count_text, sentence_case
 from reports.result import Sentence, Tone
+from reports.show import panel
 from reports.verdicts.acceptance.dossier import Dossier
 from reports.verdicts.acceptance.values import NOMINAL_KEYS
 
@@ -42,7 +46,7 @@ def answer_of_acceptance(dossier: Dossier, name: str = "") -> Answer:
     elif judgement.verdict == "PASS":
         command = commands.verify(run, name)
     unknown = "; ".join([text for text, _, _ in _open(dossier)][:2])
-    return Answer(State[judgement.verdict], f"{headline(judgement)}.", unknown, command)
+    return Answer(State[judgement.verdict], f"{headline.headline(judgement)}.", unknown, command)
 
 
 def sentences(dossier: Dossier) -> list[Sentence]:
@@ -68,15 +72,11 @@ def _named(dossier: Dossier) -> Iterator[_Fact]:
         if titles := [finding.title for finding in named if finding.state == state]:
             others = " and others" if len(titles) > _MOST_NAMED else ""
             yield f"{word}: {', '.join(titles[:_MOST_NAMED])}{others}", "named", "bad"
-    for node in list(dict.fromkeys(node for finding in named for node in finding.nodes))[
-        :_MOST_ODD
-    ]:
+    nodes = dict.fromkeys(node for finding in named for node in finding.nodes)
+    for node in [*nodes][:_MOST_ODD]:
         if odd := oddities(dossier.run.provenance.nodes, node):
             text = f"{node} is not like the others: {'; '.join(odd[:_MOST_ODD])}"
             yield text, "provenance", "bad"
-    if not named:
-        among = " of those that were measured" if dossier.evidence.unmeasured else ""
-        yield f"no slow node and no slow link{among} is named", "named", "good"
 
 
 def _open(dossier: Dossier) -> Iterator[_Fact]:
@@ -109,10 +109,6 @@ def _open(dossier: Dossier) -> Iterator[_Fact]:
     if (missing := _to_come(run)) > 0:
         text = f"the run is not finished, {count_text(missing, 'launch')} are still to come"
         yield f"{text}: assay run --resume goes on with it", "details", "open"
-    if judgement.rerun:
-        cases = count_text(len(judgement.rerun), "case")
-        text = f"re-runs of {cases} are wanted before this can be signed"
-        yield f"{text}; the campaign file is stored with this document", "reruns", "open"
     if run.provenance.site.virtual:
         yield REHEARSAL, "provenance", "open"
 
@@ -135,16 +131,10 @@ def _metric(dossier: Dossier, one: Criterion) -> str:
 
 
 def _caveats(dossier: Dossier) -> Iterator[_Fact]:
-    """Limits of the verdict: re-runs, waivers, shared cores, warnings of the run."""
-    judgement, run = dossier.judgement, dossier.run
-    if dossier.reruns:
-        runs = count_text(len(dossier.reruns), "re-run")
-        yield f"launches of {runs} enter these verdicts with those of the run", "reruns", "plain"
-    if applied := [w for w in judgement.waivers if w.state == "applied"]:
-        text = "; ".join(f"{w.criterion} by {w.author} until {w.expires}" for w in applied[:3])
-        yield f"waived: {text}", "waivers", "open"
-    if expired := [w.criterion for w in judgement.waivers if w.state == "expired"]:
-        yield f"expired waivers do not count: {', '.join(expired[:5])}", "waivers", "open"
+    """Limits of the verdict: waivers, shared cores, launches that are unproven, warnings."""
+    for state, waivers in (("applied", "waived"), ("expired", "waivers that do not count")):
+        if ids := [w.criterion for w in dossier.judgement.waivers if w.state == state]:
+            yield f"{waivers}: {listed(ids)}", "waivers", "open"
     launches = dossier.evidence.launches.values()
     if shared := sum(OVERSUBSCRIBED in launch.flags for launch in launches):
         count = count_text(len(launches), "launch")
@@ -155,5 +145,78 @@ def _caveats(dossier: Dossier) -> Iterator[_Fact]:
         yield f"{text}: {MEANINGS[UNPROVEN]}", "method", "open"
         if dossier.criteria.unproven == "accept":
             yield "the criteria accept unproven launches: verdicts rest on them", "method", "open"
-    for warning in run.warnings[:2]:
+    for warning in dossier.run.warnings[:2]:
         yield warning.rstrip("."), "provenance", "open"
+
+
+_COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "SUSPECT": OPEN, "FAIL": BAD}
+#: A margin beyond this share of the limit is drawn to the edge.
+_MOST_MARGIN = 0.6
+_LINE_IN, _BAR_IN = 0.17, 0.36
+
+
+def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Iterator[panel.Panel]:
+    """A bar a criterion: the distance of its most telling item from the limit, with the bound that
+    decides; the accused are outlined."""
+    telling = ((result, result.most_telling()) for result in criteria)
+    shown = [(result, item) for result, item in telling if item and item.margin is not None]
+    if not shown:
+        return
+    marks: list[panel.Mark] = []
+    down = 0.0
+    for result, item in shown:
+        for text, colour in ((result.title, INK), (_margin_words(item), QUIET)):
+            lines = panel.wrapped(text, 9, panel.WIDTH_IN - 0.1)
+            words = "\n".join(lines)
+            marks.append(panel.Text(words, -_MOST_MARGIN, down, colour, vertical="top"))
+            down += _LINE_IN * len(lines)
+        marks += _margin_bar(down + 0.38 * _BAR_IN, item, _COLOUR[result.verdict])
+        down += _BAR_IN
+    text = "; ".join(f"{result.title}: {_margin_words(item)}" for result, item in shown)
+    ticks = {-0.5: "−50 %", -0.25: "−25 %", 0.0: "limit", 0.25: "+25 %", 0.5: "+50 %"}
+    yield panel.Panel(
+        "Margin to each limit",
+        marks,
+        f"Margin to each limit. {text}",
+        panel.Axis(low=-_MOST_MARGIN, high=_MOST_MARGIN, ticks=ticks, grid=False),
+        panel.Axis(
+            "bar: the median; line: to the bound that decides; outlined: accused",
+            low=down,
+            high=-0.12,
+            ticks={},
+            grid=False,
+        ),
+        footer,
+        1.1 + down,
+        frame=False,
+    )
+
+
+def _margin_words(item: Item) -> str:
+    """ "−33.0 points, n2, bound ≤ 47 % (limit ≥ 75 %)", and what a pair is charged to."""
+    limit = f"(limit {headline.limit_words(item)})"
+    if not item.deciding_bounds:
+        return f"{headline.centre_text(item)}, {item.subject} {limit}"
+    bound = headline.bound_text(item)
+    words = f"{headline.margin_text(item)}, {item.subject}, bound {bound} {limit}"
+    return f"{words}, charged to {item.charged_to}" if item.charged_to else words
+
+
+def _margin_bar(middle: float, item: Item, colour: str) -> Iterator[panel.Mark]:
+    """The margin of an item's centre as a bar, those of its deciding bounds as the ends of a
+    line."""
+    centre, *ends = (
+        float(np.clip(item.margin_of(value) or 0.0, -_MOST_MARGIN, _MOST_MARGIN))
+        for value in (item.centre, *item.deciding_bounds)
+    )
+    edge = BAD if item.state in ("suspected", "confirmed") else ""
+    yield panel.Bars([middle], [centre], 0.16, colour, level=True, edge=edge)
+    if ends:
+        yield _stroke([min(centre, *ends), max(centre, *ends)], [middle] * 2, 1.4)
+    for end in ends:
+        yield _stroke([end] * 2, [middle - 0.055, middle + 0.055], 1.4)
+    yield _stroke([0, 0], [middle - 0.13, middle + 0.13], 1.2)
+
+
+def _stroke(x: Sequence[float], y: Sequence[float], width: float) -> panel.Series:
+    return panel.Series(x, y, Look(INK, "", ()), width=width)

@@ -8,43 +8,47 @@ history of the campaign tells how far days differ.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from math import log
+from math import exp, log, sqrt
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from records.errors import AssayError
-from records.forms import Part, key
+from records.forms import Form, Part, key
 from records.history.model import History
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.analysis.run import Analysis, Row, analyse
-from reports.load.launches import AtKey
+from reports.load import nights
 from reports.load.loading import load_run
-from reports.load.nights import bad_nights, level_numbers, nights_of
-from reports.notation.units import (
-    percent,
-    ratios_between,
-    readable_unit,
-    signed_percent,
-    with_spread,
-)
+from reports.notation import units
+from reports.notation.units import count_text
+from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence, carried
 from reports.show.rows import in_reading_order, name_cell, provenance_rows, row_label
-from reports.show.tables import Cell
+from reports.show.tables import Cell, table_of
 from reports.statistics.descriptive import LEVEL, Interval, log_ratio_interval
 from reports.statistics.levels import residuals
 
 #: Metrics that only restate another one launch by launch; summary.csv has them.
 _DERIVED = ("_best", "_mean", "_worst")
 _EXPECTED_TO_DIFFER = {"run_id", "started_at", "order_seed"}
-
 #: Fewer nights tell nothing about days.
 LEAST_NIGHTS = 5
+#: Rows of a check's table, of the greatest changes, and of differences in provenance.
+MOST_ROWS, MOST_CHANGED, MOST_DIFFERENT = 2000, 30, 60
+_METHOD = (
+    "B against A: ratio of geometric means with its interval at 95 %: of two nights where a history"
+    " tells how far days differ, of the launches alone (Welch) where none does. Blocks of two runs"
+    " are no pairs, and each cell is read by itself: among many, some fall outside by chance. The"
+    " mean of rates is their arithmetic mean, not total work over total time."
+)
 
 #: Case id, metric and point of a series.
 SeriesKey = tuple[str, str, tuple[tuple[str, Any], ...]]
@@ -81,12 +85,12 @@ class SidePart(Part):
 def _side_cell(side: SidePart) -> Cell:
     if side.mean is None:
         return Cell("–", title="no valid launch")
-    unit = readable_unit(side.unit, [side.mean])
-    return Cell(f"{with_spread(side.mean, side.stddev, unit)} {unit.label} (n = {side.n})")
+    unit = units.readable_unit(side.unit, [side.mean])
+    return Cell(f"{units.with_spread(side.mean, side.stddev, unit)} {unit.label} (n = {side.n})")
 
 
 def _interval_text(interval: Interval) -> str:
-    return ratios_between(interval.low, interval.high)
+    return units.ratios_between(interval.low, interval.high)
 
 
 class MetricChange(Part, kw_only=True):
@@ -109,7 +113,7 @@ class MetricChange(Part, kw_only=True):
         key(
             "B over A, geometric means; null below two launches each.",
             "B against A",
-            signed_percent,
+            units.signed_percent,
             numeric=True,
         ),
     ]
@@ -124,7 +128,12 @@ class MetricChange(Part, kw_only=True):
     ]
     day_spread: Annotated[
         float | None,
-        key("Spread of days, of logarithms; null: not known.", "days vary", percent, numeric=True),
+        key(
+            "Spread of days, of logarithms; null: not known.",
+            "days vary",
+            units.percent,
+            numeric=True,
+        ),
     ]
     nights: Annotated[int, key("Nights behind it.", "nights", numeric=True)]
     reading: Annotated[
@@ -138,12 +147,28 @@ class MetricChange(Part, kw_only=True):
         return {"better": 0, "worse": 0, "beyond launches": 1}.get(self.reading, 2), -size
 
 
-@dataclass(frozen=True, slots=True)
-class DaySpread:
+class ComparisonForm(Form, kw_only=True):
+    """`assay compare`: run B against run A."""
+
+    schema: Annotated[int, key("The version of this form.")] = 2
+    a: Annotated[str, key("The id of run A.")]
+    b: Annotated[str, key("The id of run B.")]
+    facts: Annotated[list[str], key("Facts of the runs, in sentences.")]
+    provenance: Annotated[list[DifferencePart], key("Differences in provenance.")]
+    changes: Annotated[
+        list[MetricChange],
+        key("Every value: better or worse, then beyond launches, then the rest, each by size."),
+    ]
+
+
+class DaySpread(NamedTuple):
     """The standard deviation of a series' nights, of logarithms, from `nights` nights."""
 
     spread: float
     nights: int
+
+
+Days = Mapping[SeriesKey, DaySpread]
 
 
 @dataclass(frozen=True)
@@ -157,7 +182,7 @@ class RunComparison:
     second: Analysis
     provenance: list[DifferencePart]
     by_check: dict[str, list[MetricChange]]
-    days: Mapping[SeriesKey, DaySpread]
+    days: Days
 
     @property
     def changes(self) -> list[MetricChange]:
@@ -173,16 +198,16 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
     without it no cell is called better or worse. Raises AssayError as load_run does, and when the
     runs share no case.
     """
-    first, second = analyse(load_run(Path(run_a))), analyse(load_run(Path(run_b)))
-    a, b = first.run, second.run
-    if not cases_of(first) & cases_of(second):
+    both = analyse(load_run(Path(run_a))), analyse(load_run(Path(run_b)))
+    a, b = (analysis.run for analysis in both)
+    if not _cases_of(both[0]) & _cases_of(both[1]):
         raise AssayError(
             f"{run_a} and {run_b} have no case in common (campaigns {a.plan.campaign!r} and"
             f" {b.plan.campaign!r}); compare two runs of one campaign."
         )
-    days = read_days(history, a.plan.site, a.plan.campaign, {a.run_id, b.run_id})
+    days = _read_days(history, a.plan.site, a.plan.campaign, {a.run_id, b.run_id})
     facts = [
-        {f"{section}.{key}": text for section, pairs in rows for key, text in pairs}
+        {f"{section}.{name}": text for section, pairs in rows for name, text in pairs}
         for rows in (provenance_rows(run.provenance) for run in (a, b))
     ]
     provenance = [
@@ -191,39 +216,33 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
         if name.partition(".")[2] not in _EXPECTED_TO_DIFFER
         and facts[0].get(name) != facts[1].get(name)
     ]
-    by_check = {check: _changes((first, second), days, check) for check in first.checks}
-    return RunComparison(first, second, provenance, by_check, days)
+    by_check = {check: _changes(both, days, check) for check in both[0].checks}
+    return RunComparison(*both, provenance, by_check, days)
 
 
-def cases_of(analysis: Analysis) -> set[str]:
-    """The ids of a run's cases."""
+def _cases_of(analysis: Analysis) -> set[str]:
     return {case.id for case in analysis.run.plan.cases}
 
 
-def _changes(
-    both: tuple[Analysis, Analysis], days: Mapping[SeriesKey, DaySpread], check: str
-) -> list[MetricChange]:
+def _changes(both: Sequence[Analysis], days: Days, check: str) -> list[MetricChange]:
     """Every value of a check that a case of both runs has, in reading order."""
-    known = cases_of(both[0]) & cases_of(both[1])
-    pairs: dict[tuple[str, str, AtKey], list[Row | None]] = {}
-    for place, analysis in enumerate(both):
+    known = _cases_of(both[0]) & _cases_of(both[1])
+    pairs: dict[object, list[Row | None]] = {}
+    for side, analysis in enumerate(both):
         for row in in_reading_order(analysis, analysis.rows_of(check)):
-            key = analysis.case(row).id, row.series.metric, row.series.at
-            if key[0] in known and not row.series.metric.endswith(_DERIVED):
-                pairs.setdefault(key, [None, None])[place] = row
+            case = analysis.case(row).id
+            if case in known and not row.series.metric.endswith(_DERIVED):
+                pair = pairs.setdefault((case, row.series.metric, row.series.at), [None, None])
+                pair[side] = row
     return [_change(both, days, *pair) for pair in pairs.values()]
 
 
-def _change(
-    both: tuple[Analysis, Analysis],
-    days: Mapping[SeriesKey, DaySpread],
-    a: Row | None,
-    b: Row | None,
-) -> MetricChange:
+def _change(both: Sequence[Analysis], days: Days, a: Row | None, b: Row | None) -> MetricChange:
     row, analysis = (a, both[0]) if a is not None else (b, both[1])
     assert row is not None
-    case, metric = analysis.case(row), analysis.register.metrics[row.series.metric]
-    day = days.get(cell_of(case.id, metric.name, dict(row.series.at)))
+    case, metric, at = analysis.case(row), row.series.metric, dict(row.series.at)
+    definition, title = analysis.register.metrics[metric], analysis.register.metric_title(metric)
+    day, label = days.get(_series_key(case.id, metric, at)), row_label(analysis, row)
     result = None
     if a is not None and b is not None:
         result = log_ratio_interval(a.series.values.tolist(), b.series.values.tolist())
@@ -232,22 +251,21 @@ def _change(
     if ratio and interval and day:
         interval = two_days_interval(ratio, interval, day)
     if interval and not interval.low <= 1 <= interval.high:
-        gained = (interval.low > 1) == (metric.better == "higher")
+        gained = (interval.low > 1) == (definition.better == "higher")
         reading = "beyond launches" if day is None else "better" if gained else "worse"
-    label, title = row_label(analysis, row), analysis.register.metric_title(metric.name)
     return MetricChange(
         name=f"{case.check} {case.environment}, {label}: {title}",
         check=case.check,
         case_id=case.id,
         case=label,
         environment=case.environment,
-        metric=metric.name,
+        metric=metric,
         title=title,
-        unit=metric.unit,
-        better=metric.better,
-        at=dict(row.series.at),
-        a=_side(a, metric.unit),
-        b=_side(b, metric.unit),
+        unit=definition.unit,
+        better=definition.better,
+        at=at,
+        a=_side(a, definition.unit),
+        b=_side(b, definition.unit),
         ratio=ratio,
         interval=interval,
         day_spread=day.spread if day else None,
@@ -262,21 +280,17 @@ def _side(row: Row | None, unit: str) -> SidePart:
     return SidePart(row.summary.n, row.summary.mean, row.summary.stddev, unit)
 
 
-def cell_of(case_id: str, metric: str, at: Mapping[str, Any]) -> SeriesKey:
-    """The key of a series in `day_spreads`."""
+def _series_key(case_id: str, metric: str, at: Mapping[str, Any]) -> SeriesKey:
     return case_id, metric, tuple(sorted(at.items()))
 
 
-def read_days(
-    path: Path | None, site: str, campaign: str, runs: Collection[str]
-) -> dict[SeriesKey, DaySpread]:
+def _read_days(path: Path | None, site: str, campaign: str, runs: Collection[str]) -> Days:
     """The spreads of a campaign's days on a site; empty without a history of it."""
     if path is None or not path.is_file():
         return {}
     with Store(path) as store:
-        if (site, campaign) not in [(s, c) for s, c, _ in store.groups()]:
-            return {}
-        return day_spreads(read_history(store, site, campaign), runs)
+        known = (site, campaign) in [group[:2] for group in store.groups()]
+        return day_spreads(read_history(store, site, campaign), runs) if known else {}
 
 
 def day_spreads(history: History, runs: Collection[str]) -> dict[SeriesKey, DaySpread]:
@@ -286,17 +300,17 @@ def day_spreads(history: History, runs: Collection[str]) -> dict[SeriesKey, DayS
     new one; nights inside a regression are left out. The root mean square of a night's deviation
     holds the noise of its launches too.
     """
-    nights = nights_of(history)
-    chosen = np.isfinite(nights.values) & (nights.values > 0)
-    chosen &= ~bad_nights(history, history.changes)
+    every = nights.nights_of(history)
+    chosen = np.isfinite(every.values) & (every.values > 0)
+    chosen &= ~nights.bad_nights(history, history.changes)
     chosen[:, [night.run_id in runs for night in history.nights]] = False
-    away = residuals(nights.values, chosen, level_numbers(nights, history.changes))
+    away = residuals(every.values, chosen, nights.level_numbers(every, history.changes))
     found = {}
     for series, row in zip(history.series, away, strict=True):
         known = row[np.isfinite(row)]
         if len(known) >= LEAST_NIGHTS:
-            spread = float(np.sqrt(np.mean(known**2)))
-            found[cell_of(series.case_id, series.metric, series.at)] = DaySpread(spread, len(known))
+            spread = DaySpread(float(np.sqrt(np.mean(known**2))), len(known))
+            found[_series_key(series.case_id, series.metric, series.at)] = spread
     return found
 
 
@@ -305,6 +319,98 @@ def two_days_interval(ratio: float, launches: Interval, days: DaySpread) -> Inte
 
     s is the spread of m nights. Never narrower than `launches`, the interval of the launches alone.
     """
-    half = float(special.stdtrit(days.nights - 1, 0.5 + LEVEL / 2)) * days.spread * 2**0.5
-    low, high = ratio * float(np.exp(-half)), ratio * float(np.exp(half))
+    half = float(special.stdtrit(days.nights - 1, 0.5 + LEVEL / 2)) * days.spread * sqrt(2)
+    low, high = ratio * exp(-half), ratio * exp(half)
     return Interval(min(low, launches.low), max(high, launches.high), LEVEL, "t of nights")
+
+
+def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
+    """A comparison as a result."""
+    a, b = found.first.run, found.second.run
+    facts, title = _facts(found), found.first.register.check_title
+    checks = [
+        Section(f"compare-{check}", title(check), partial(_check, changes, title(check)))
+        for check, changes in found.by_check.items()
+        if changes
+    ]
+    return Result(
+        kicker="Assay · two runs of one campaign",
+        title=f"{b.run_id} against {a.run_id}",
+        data=ComparisonForm(
+            a=a.run_id,
+            b=b.run_id,
+            facts=facts,
+            provenance=found.provenance,
+            changes=found.changes,
+        ),
+        facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
+        sections=[
+            Section("provenance", "Provenance", lambda: _provenance(found), shown_on=EVERYWHERE),
+            Section(
+                "results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=EVERYWHERE
+            ),
+            *checks,
+        ],
+        looks={**found.first.looks, **found.second.looks},
+        devices=_devices(found),
+        closing="Made by Assay from the records of both runs.",
+    )
+
+
+def _facts(found: RunComparison) -> list[str]:
+    """Facts of the runs: what they are, what they have in common, and what is known of days."""
+    sides = {"A": found.first, "B": found.second}
+    a, b = map(_cases_of, sides.values())
+    facts = [
+        f"{side}: {analysis.run.run_id}, campaign {analysis.run.plan.campaign}, {_state(analysis)}"
+        for side, analysis in sides.items()
+    ]
+    shared = f"{count_text(len(a & b), 'case')} in both"
+    alone = [f"{len(own)} only in {side}" for side, own in (("A", a - b), ("B", b - a)) if own]
+    facts.append(f"cases: {', '.join([shared, *alone])}")
+    days = (
+        "not known, so two days cannot tell a change from the day; a history of this campaign can"
+        " (assay nightly add RUN)"
+    )
+    if found.days:
+        span = units.counts_text((day.nights for day in found.days.values()), "night")
+        days = f"from the history, {count_text(len(found.days), 'series')} of {span}"
+    facts.append(f"spread of days: {days}")
+    facts += [f"{name}: {text}" for name, text in carried(_devices(found))]
+    return facts + [f"{side}: {text}" for side, one in sides.items() for text in one.run.warnings]
+
+
+def _devices(found: RunComparison) -> dict[str, str]:
+    """Carrier of each environment's messages; of both runs where it is not the same."""
+    a, b = found.first.run.provenance.devices, found.second.run.provenance.devices
+    return {
+        name: a[name] if a.get(name) == b.get(name) else f"{a.get(name, '?')} → {b.get(name, '?')}"
+        for name in dict.fromkeys([*a, *b])
+    }
+
+
+def _state(analysis: Analysis) -> str:
+    missing = count_text(len(analysis.holes), "launch")
+    state = f"not finished ({missing} missing)" if analysis.holes else "complete"
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(analysis.counts.items()))
+    return f"{state}: {counts or 'nothing recorded'}"
+
+
+def _check(changes: Sequence[MetricChange], title: str) -> list[Block | None]:
+    columns = "case", "environment", "title", "a", "b", "ratio", "interval", "day_spread", "nights"
+    anchor = f"table-{changes[0].check}"
+    return [table_of(changes, *columns, "reading", anchor=anchor, title=title, most=MOST_ROWS)]
+
+
+def _greatest(found: RunComparison) -> list[Block | None]:
+    """Values with the greatest changes, each by itself at 95 %, better and worse ones first."""
+    counts = Counter(change.reading for change in found.changes)
+    title = ", ".join(f"{count} {reading}" for reading, count in counts.items())
+    columns = "ratio", "interval", "reading", "name"
+    return [table_of(found.changes, *columns, anchor="greatest", title=title, most=MOST_CHANGED)]
+
+
+def _provenance(found: RunComparison) -> list[Block | None]:
+    title = "What differs in provenance"
+    table = table_of(found.provenance, anchor="differences", title=title, most=MOST_DIFFERENT)
+    return [table or Sentence("Provenance: no difference.")]
