@@ -73,7 +73,8 @@ def choice_result(
 ) -> Result[VerdictsForm]:
     """A run as a result. `parts`: what each check shows; `links` lead to raw output, and learn of
     the pages that they need; `further`: sections of plugins, after the choice."""
-    run, answer, notes = analysis.run, answer_of(analysis), [*remarks(analysis)]
+    run, answer = analysis.run, answer_of(analysis)
+    notes = [*remarks(analysis, answer.unknown)]
     harness = run.provenance.harness
     commit = f" ({harness.git_commit[:12]})" if harness.git_commit else ""
     counts = ", ".join(

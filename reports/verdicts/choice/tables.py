@@ -25,7 +25,7 @@ from reports.verdicts.choice.forms import ChoicePart, pair_part
 from reports.verdicts.choice.leader import carried_by
 
 #: Cases whose launches are listed.
-MOST_EVIDENCE_CASES = 300
+MOST_EVIDENCE_CASES = 120
 #: Ok launches that are listed with their raw output, of all these cases together; of each case at
 #: least LEAST_LISTED.
 MOST_LISTED, LEAST_LISTED = 10_000, 20
