@@ -24,7 +24,6 @@ from bench.tests.simulated.campaigns import (
     judged,
 )
 from reports.statistics.descriptive import Matrix
-from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import interval_rank
 
 TOPIC = "Choice: campaigns shaped as `mpi-choice`"
@@ -226,7 +225,6 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
         )
         wrong = Count("… a wrong word or place", most=None if correlation else 0.05)
         silent = Count("… a wrong word or place without a warning", most=0.05)
-        beside = Count("… pairs of the score with a correlation above what chance allows")
         for _ in range(campaigns):
             noise = rng.normal(0, 0.03, (4, CASES, 12))
             for block in range(1, 12):
@@ -239,11 +237,8 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
             warned.add(warns)
             wrong.add(bad)
             silent.add(bad and not warns)
-            pairs = found.score.pairs if found.score else []
-            beside.add(sum(pair.lag > lag_1_limit(12) for pair in pairs), len(pairs))
         for row in (warned, wrong, silent):
             yield row.row()
-        yield beside.row(alike=6)
 
 
 def coarse_timer(campaigns: int) -> Iterator[Row]:
