@@ -3,7 +3,7 @@
 
 A report on up to 1,000,000 values takes 8 s and 1 GiB at most, in three shapes: few launches of
 many values (message sizes), many of eight (one message size), and four times as many of two (HPL);
-without the PDF. The page of campaign measurements has 12 MB and 1,000 lines of text at most.
+without the PDF. The page of campaign measurements has 5 MB and 1,000 lines of text at most.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ GIB = 2**30
 #: Most seconds and bytes of a report on so many values at most, and of an import with its report.
 REPORT_LIMITS = {1_000_000: (8.0, GIB), 10_000_000: (60.0, 4 * GIB)}
 IMPORT_S, PLAN_S = 30.0, 10.0
-PAGE_BYTES, TEXT_LINES, BLOCKS = 12_000_000, 1_000, 5
+PAGE_BYTES, TEXT_LINES, BLOCKS = 5_000_000, 1_000, 5
 #: All formats of a report but the PDF.
 FORMATS = [f"--format={name}" for name in ("html", "md", "csv", "junit", "json", "parquet")]
 #: Values of a launch, by shape.

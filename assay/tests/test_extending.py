@@ -240,6 +240,6 @@ def test_the_report_tells_of_the_judgements(made: RunDirectory) -> None:
     analysis = analyse(load_run(made.path))
     assert {hole.case.environment for hole in analysis.holes} == {"mpich", "openmpi"}
     assert {hole.block for hole in analysis.holes} == {7, 8}
-    texts = [sentence.text for sentence in remarks(analysis)]
+    texts = [sentence.text for sentence in remarks(analysis, "")]
     begins = "Blocks are added until it is known: judged after"
     assert any(text.startswith(begins) for text in texts)

@@ -17,7 +17,6 @@ import msgspec
 from reports.analysis.failures import FailureRate
 from reports.load.loading import AtKey
 from reports.notation.units import advantage_text, between, not_resolved, percent
-from reports.statistics.descriptive import lag_1_limit
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, detectable_at_least_blocks
 from reports.statistics.signed_rank import LEAST_N, PairedEffect
 
@@ -120,8 +119,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `judgement` below six.
 
     `points` of `points_planned` went in; `family` is the number of questions judged together, of
-    the whole run; `failures` are those of the cell's launches in both environments; `lag` is the
-    correlation of neighbouring blocks; `speed`: the metric is one of how fast something is.
+    the whole run; `failures` are those of the cell's launches in both environments; `speed`: the
+    metric is one of how fast something is.
     """
 
     check: str
@@ -138,10 +137,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: AtKey = ()
     effect: PairedEffect | None = None
     judgement: ComparisonJudgement | None = None
-    p_holm: float | None = None
     family: int = 0
     failures: tuple[FailureRate, FailureRate] = (FailureRate(), FailureRate())
-    lag: float | None = None
     speed: bool = True
 
     @property
@@ -179,11 +176,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return ""
 
     @property
-    def dependent(self) -> bool:
-        """True where neighbouring blocks are more alike than chance allows at 5 %."""
-        return self.lag is not None and self.lag > lag_1_limit(self.n)
-
-    @property
     def verdict(self) -> str:
         """The word with what it rests on; never "equal"."""
         if self.effect is None:
@@ -213,8 +205,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
                 f"{unresolved} ({judged.told(self.advantage)}), smallest detectable difference"
                 f" {_detectable_text(judged.detectable)}"
             )
-        if self.dependent:
-            text += f"; too sure: neighbouring blocks are alike (correlation {self.lag or 0:.2f})"
         return text
 
     def advantage(self, ratio: float) -> str:

@@ -30,9 +30,9 @@ from reports.analysis.score import Costs, OverallScore, weighted_costs
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels, point_text
 from reports.notation.units import has_speed
-from reports.statistics.descriptive import Dependence, lag_1, serial_dependence
+from reports.statistics.descriptive import Dependence, serial_dependence
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question, answers
-from reports.statistics.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
+from reports.statistics.signed_rank import LEAST_N, PairedEffect, paired_effects
 from reports.statistics.spending import InterimJudgement, answers_after
 
 
@@ -130,8 +130,7 @@ def _judged(
     questions, answered = family.questions, answered or [None] * len(family.questions)
     cells = [*chain(*family.cells.values())]
     first = len(questions) - len(cells)
-    effects, lags = _effects([question.values for question in questions[first:]])
-    adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
+    effects = _effects([question.values for question in questions[first:]])
     for place, cell in enumerate(cells):
         effect, answer = effects.get(place), answered[first + place]
         judgement = ComparisonJudgement.of(answer) if answer else None
@@ -139,9 +138,7 @@ def _judged(
             cell,
             effect=judgement.holding(effect) if judgement and effect else effect,
             judgement=judgement,
-            p_holm=adjusted.get(place),
             family=len(answered),
-            lag=lags.get(place),
         )
     rest = iter(cells)
     checks, curves, points = (_in_order([*islice(rest, len(of))]) for of in family.cells.values())
@@ -162,22 +159,18 @@ def _judged(
     )
 
 
-def _effects(
-    values: Sequence[NDArray[np.float64]],
-) -> tuple[dict[int, PairedEffect], dict[int, float]]:
-    """Effect and correlation of neighbouring blocks of each cell with enough blocks, by its place;
-    those of one n are computed together."""
+def _effects(values: Sequence[NDArray[np.float64]]) -> dict[int, PairedEffect]:
+    """Effect of each cell with enough blocks, by its place; those of one n are computed
+    together."""
     by_n: dict[int, list[int]] = {}
     for place, row in enumerate(values):
         if len(row) >= LEAST_N:
             by_n.setdefault(len(row), []).append(place)
     effects: dict[int, PairedEffect] = {}
-    lags: dict[int, float] = {}
     for places in by_n.values():
         rows = np.stack([values[place] for place in places])
         effects.update(zip(places, paired_effects(rows), strict=True))
-        lags.update(zip(places, lag_1(rows).tolist(), strict=True))
-    return effects, lags
+    return effects
 
 
 def _in_order(cells: Sequence[Comparison]) -> list[Comparison]:

@@ -18,14 +18,13 @@ from itertools import combinations
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from records.forms import Part, key
 from records.metric import Register
 from reports.analysis.cells import ALPHA, ComparisonJudgement
 from reports.analysis.failures import FailureRate, Failures, PointKey, Table
 from reports.load.loading import Run, Series
-from reports.statistics.descriptive import Matrix, lag_1
+from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import JointBounds, Question
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, paired_effects
 
@@ -67,13 +66,11 @@ class OverallScore:
 
 @dataclass(frozen=True)
 class Costs:
-    """The scores by environment and block, NaN where one has none, before they are judged; those of
-    each check by itself in `by_check`. `asked`: a sequential design goes on until they are known.
-    """
+    """The scores by environment and block, NaN where one has none, before they are judged.
+    `asked`: a sequential design goes on until they are known."""
 
     names: list[str]
     scores: Matrix
-    by_check: dict[str, Matrix]
     declared: bool
     shares: list[CheckShare]
     excluded: list[tuple[str, str]]
@@ -110,8 +107,7 @@ class Costs:
             effect = paired_effects(item.values[np.newaxis, :])[0]
             judgement = ComparisonJudgement.of(answer) if answer else None
             effect = judgement.holding(effect) if judgement else effect
-            lag, carried = float(lag_1(item.values)), self._carried(*names, item.blocks)
-            pairs.append(Pair(*names, effect, judgement, lag, carried))
+            pairs.append(Pair(*names, effect, judgement))
         return OverallScore(
             self.names[0],
             self.declared,
@@ -121,22 +117,6 @@ class Costs:
             pairs,
             self.excluded,
         )
-
-    def _carried(
-        self, first: str, second: str, blocks: NDArray[np.int64]
-    ) -> tuple[tuple[str, float], ...]:
-        """The checks that make more than half of the difference of two costs, greatest first; of
-        each the median over blocks, which no stray block decides."""
-        a, b = self.names.index(first), self.names.index(second)
-        parts = {
-            share.check: share.weight * float(np.median((cost[a] - cost[b])[blocks - 1]))
-            for share in self.shares
-            if (cost := self.by_check.get(share.check)) is not None
-        }
-        whole = sum(parts.values())
-        found = {check: part / whole for check, part in parts.items() if whole and len(parts) > 1}
-        above = [(check, share) for check, share in found.items() if round(share, 2) > 0.5]
-        return tuple(sorted(above, key=lambda item: -item[1]))
 
 
 def weighted_costs(
@@ -168,11 +148,10 @@ def weighted_costs(
     scored = [name for name in environments if name not in dict(excluded)]
     if len(scored) < 2 or not checks:
         return None
-    total, by_check, shares = _weighted(run, checks, scored, points)
+    total, shares = _weighted(run, checks, scored, points)
     return Costs(
         scored,
         total,
-        by_check,
         bool(run.plan.weights),
         shares,
         excluded,
@@ -186,22 +165,21 @@ def _weighted(
     checks: Mapping[str, float],
     names: Sequence[str],
     points: Mapping[tuple[str, str], _Points],
-) -> tuple[Matrix, dict[str, Matrix], list[CheckShare]]:
-    """Costs of the environments by block, over all checks and of each, and the checks' shares."""
+) -> tuple[Matrix, list[CheckShare]]:
+    """Costs of the environments by block, and the checks' shares."""
     blocks = max((int(series.blocks[-1]) for series in run.series), default=0)
     total: Matrix = np.zeros((len(names), max(blocks, run.plan.blocks)))
-    present, shares, by_check = np.zeros_like(total), [], {}
+    present, shares = np.zeros_like(total), []
     for check, weight in checks.items():
         found = [points[check, name] for name in names]
         cost, known, used, planned = _relative_cost(run.plan.register, found, total.shape[1])
-        by_check[check] = cost
         total, present = total + weight * cost, present + weight * known
         shares.append(CheckShare(check, weight, used, planned))
     for row, name in enumerate(names if run.interims else ()):
         total[row, min(run.asked[name, check] for check in checks) :] = np.nan
     whole = sum(checks.values())
     counted = np.where(2 * present >= whole, total / whole, np.nan)
-    return np.asarray(counted, dtype=np.float64), by_check, shares
+    return np.asarray(counted, dtype=np.float64), shares
 
 
 def _excluded(
@@ -270,16 +248,12 @@ Ends = tuple[float, float]
 @dataclass(frozen=True, slots=True)
 class Pair:
     """`effect` is the cost of `first` over that of `second`; < 1: `first` is better. `judgement`
-    has the bounds of that ratio, None below six blocks; `lag` is the correlation of neighbours.
-    `carried`: the checks that make more than half of the difference each, and their share of it;
-    none where a single check is weighed."""
+    has the bounds of that ratio, None below six blocks."""
 
     first: str
     second: str
     effect: PairedEffect
     judgement: ComparisonJudgement | None
-    lag: float = 0.0
-    carried: tuple[tuple[str, float], ...] = ()
 
     @property
     def separated(self) -> bool:

@@ -85,7 +85,11 @@ def _held(section: Section) -> str:
 
 def _common(result: Result[Any]) -> dict[str, Any]:
     """Functions that the templates need."""
-    signs = {name: Markup(legend_sign(look)) for name, look in result.looks.items()}  # noqa: S704
+    drawn = {f"sign-{place}": legend_sign(look) for place, look in enumerate(result.looks.values())}
+    use = Markup(
+        '<svg class="sign" width="28" height="12" aria-hidden="true"><use href="#{}"/></svg>'
+    )
+    signs = {name: use.format(anchor) for name, anchor in zip(result.looks, drawn, strict=True)}
     numbers = count(1)
 
     @cache
@@ -106,6 +110,7 @@ def _common(result: Result[Any]) -> dict[str, Any]:
         "held": _held,
         "svg": svg,
         "sign": lambda name: signs.get(name, ""),
+        "signs": {anchor: Markup(sign) for anchor, sign in drawn.items()},  # noqa: S704
         "env": env,
         "table_rows": lambda table: table_rows(table, env),
         "count_text": count_text,

@@ -44,7 +44,7 @@ from reports.show.panel import (
     wrapped,
 )
 
-FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+FONT = "system-ui,sans-serif"
 _STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "assay",
@@ -73,7 +73,10 @@ _HOVER = "hover"
 #: Colours that the page's theme replaces, by the name of its property.
 _THEMED = {INK: "ink", QUIET: "quiet", RULE: "rule", PAPER: "paper"}
 #: Digits of a coordinate that nobody sees.
-_FINE_DIGITS = re.compile(r"(\.\d\d)\d+")
+_FINE_DIGITS = re.compile(r"(\d\d\.\d|\.\d\d)\d+")
+_EMPTY_STROKE = re.compile(r"M ([\d.]+ [\d.]+) L \1(?= )")
+#: Markers of a line, and the style that all of them have.
+_MARKERS = re.compile(r'<g clip-path="[^"]*">( <use [^>]*?)( style="[^"]*")>?.*?</g>')
 #: What no SVG of ours tells, so that the same panel gives the same bytes.
 NO_METADATA: Any = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
@@ -232,6 +235,7 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         # One path of empty strokes: a tenth of the text of as many markers.
         strokes = [point for point in mark.points for _ in range(2)]
         path = Path(strokes, [Path.MOVETO, Path.LINETO] * len(mark.points))
+        path.should_simplify = False
         patch = PathPatch(path, fill=False, edgecolor=look.colour, linewidth=2.4, alpha=0.4)
         patch.set_capstyle("round")
         axes.add_artist(patch)
@@ -277,6 +281,8 @@ def _for_a_page(text: str, panel: Panel) -> str:
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
     text = re.sub(r"<[^>]+>", lambda tag: _FINE_DIGITS.sub(r"\1", tag[0]), text)
+    text = _EMPTY_STROKE.sub(r"M\1h0", text)
+    text = _MARKERS.sub(lambda group: f"<g{group[2]}" + group[0][2:].replace(group[2], ""), text)
     text = re.sub(
         "|".join(_THEMED), lambda colour: f"var(--{_THEMED[colour[0]]},{colour[0]})", text
     )
@@ -332,7 +338,7 @@ def legend_sign(look: Look) -> str:
     }
     dashes = " ".join(f"{length:g}" for length in look.dashes) or "none"
     return (
-        f'<svg class="sign" viewBox="0 0 28 12" width="28" height="12" aria-hidden="true">'
+        '<svg viewBox="0 0 28 12" width="28" height="12">'
         f'<path d="M0 6H28" stroke="{look.colour}" stroke-width="2" stroke-dasharray="{dashes}"/>'
         f'<g fill="{look.colour}" stroke="#fff" stroke-width=".8">{shapes[look.marker]}</g></svg>'
     )

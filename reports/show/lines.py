@@ -36,7 +36,7 @@ EFFORT = (
 #: What is written below an axis of message lengths.
 MESSAGE_LENGTH = "message length"
 #: More launch points than this in one panel are not drawn one by one; the caption says so.
-MOST_POINTS = 1200
+MOST_POINTS = 400
 #: A line of more points is thinned to every k-th; the caption says so.
 MOST_LINE_POINTS = 250
 

@@ -18,7 +18,7 @@ from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation import units
 from reports.notation.labels import point_text, shortened
 from reports.notation.units import PLAIN, between, summary_text, with_range, with_spread
-from reports.show.tables import MOST_ROWS, Cell, Column, Table, Value, across, pivot, slug
+from reports.show.tables import Cell, Column, Table, Value, across, pivot, slug
 from reports.statistics.descriptive import Interval
 
 
@@ -86,20 +86,6 @@ def range_cell(
     return Cell(with_range(every, unit), title=f"median of n = {len(every)}", badges=badges)
 
 
-def interval_cell(
-    interval: Interval | None, unit: units.ReadableUnit, places: int, si: str
-) -> Cell:
-    """ "low … high"; the title has level, method and SI values."""
-    if interval is None:
-        return Cell("–", title="needs more launches: the mean's 2, the median's 6")
-    low, high = interval.low, interval.high
-    ends = between(low, high, units.si_text)
-    return Cell(
-        between(low / unit.factor, high / unit.factor, places),
-        title=f"{units.level_text(interval.level)} by {interval.method}: {ends} {si}",
-    )
-
-
 def row_label(analysis: Analysis, row: Row, without: Sequence[str] = ()) -> str:
     """Case and point in words."""
     case = analysis.case(row)
@@ -146,6 +132,8 @@ def _sortable(value: object) -> tuple[float, str]:
     return (value, "") if isinstance(value, int | float) else (0.0, str(value))
 
 
+#: Lines of a table of statistics; summary.csv has all.
+MOST_STATISTICS = 10
 STATISTICS: list[Column | str] = [
     "n of blocks",
     "mean",
@@ -163,30 +151,31 @@ STATISTICS: list[Column | str] = [
 def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     """All cases of a check with the complete statistics of one metric."""
     every = analysis.rows_of(check, metric)
-    rows = in_reading_order(analysis, every, MOST_ROWS)
+    rows = in_reading_order(analysis, every, MOST_STATISTICS)
     defined = analysis.register.metrics[metric]
-    si = defined.unit
-    unit = units.readable_unit(si, (row.summary.mean for row in rows))
+    unit = units.readable_unit(defined.unit, (row.summary.mean for row in rows))
 
-    def statistics(line: list[Row]) -> list[Cell]:
+    def statistics(line: list[Row]) -> list[str]:
         summary, case = line[0].summary, analysis.case(line[0])
         places = units.decimals(summary.mean / unit.factor, (summary.stddev or 0) / unit.factor)
 
-        def number(value: float | None) -> Cell:
-            text = units.fixed(None if value is None else value / unit.factor, places)
-            return Cell(text, title="" if value is None else f"{units.si_text(value)} {si}")
+        def number(value: float | None) -> str:
+            return units.fixed(None if value is None else value / unit.factor, places)
+
+        def ends(interval: Interval | None) -> str:
+            return between(interval.low, interval.high, number) if interval else "–"
 
         return [
-            Cell(f"{summary.n} of {analysis.run.asked[case.environment, case.check]}"),
+            f"{summary.n} of {analysis.run.asked[case.environment, case.check]}",
             number(summary.mean),
             number(summary.stddev),
-            Cell(units.percent(summary.cv, 2)),
-            interval_cell(summary.mean_interval, unit, places, si),
+            units.percent(summary.cv, 2),
+            ends(summary.mean_interval),
             number(summary.median),
-            interval_cell(summary.median_interval, unit, places, si),
+            ends(summary.median_interval),
             number(summary.least),
             number(summary.greatest),
-            Cell(unit.label, title=f"1 {unit.label} = {unit.factor:g} {si}"),
+            unit.label,
         ]
 
     def label(row: Row) -> Cell:

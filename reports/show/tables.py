@@ -19,7 +19,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 #: Longer tables are cut in HTML and Markdown, with a line saying so; summary.csv has every row.
-MOST_ROWS = 100
+MOST_ROWS = 50
 #: Tone of a verdict, and of a state that re-runs give.
 TONES: dict[str, Literal["good", "bad", "open"]] = {
     "PASS": "good",

@@ -254,13 +254,6 @@ def lag_1(rows: Matrix) -> NDArray[np.float64]:
     return np.asarray(np.where(total > 0, found / np.where(total > 0, total, 1), 0.0))
 
 
-@lru_cache(maxsize=256)
-def lag_1_limit(n: int) -> float:
-    """Limit that a row of n independent blocks exceeds with 5 %: (−1 + 1.645·√(n − 2))/(n − 1)
-    [Anderson, Annals of Mathematical Statistics 13 (1942) 1]. Least n: 3."""
-    return float((-1 + 1.645 * np.sqrt(n - 2)) / (n - 1))
-
-
 @dataclass(frozen=True, slots=True)
 class Dependence:
     """Mean lag-1 correlation over rows of n blocks, and its chance if blocks are independent."""

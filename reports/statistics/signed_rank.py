@@ -164,16 +164,3 @@ def tied_p(difference: NDArray[np.float64]) -> float:
     positive = int(doubled[nonzero > 0].sum())
     smaller = min(positive, int(doubled.sum()) - positive)
     return min(1.0, 2 * float(null_cdf(tuple(sorted(doubled.tolist())))[smaller]))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down adjustment: the family's error rate is kept under any dependence.
-
-    p(i) in ascending order becomes max over j <= i of min(1, (m − j + 1)·p(j)) [Holm 1979].
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    scaled = np.minimum(1.0, p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.maximum.accumulate(scaled)
-    return [float(value) for value in adjusted]

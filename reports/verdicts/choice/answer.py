@@ -227,8 +227,9 @@ def _value(analysis: Analysis, check: str) -> str:
     return f"{analysis.register.check_title(check)} {' … '.join(ends)}"
 
 
-def remarks(analysis: Analysis) -> Iterator[Sentence]:
-    """Remarks: the run is not finished, the state of a sequential design, what is not known."""
+def remarks(analysis: Analysis, unknown: str) -> Iterator[Sentence]:
+    """Remarks: the run is not finished, the state of a sequential design, what is not known besides
+    what the answer says is `unknown`."""
     if not analysis.complete:
         done = count_text(len(analysis.run.launches) - analysis.replaced, "launch")
         text = (
@@ -238,7 +239,8 @@ def remarks(analysis: Analysis) -> Iterator[Sentence]:
         yield Sentence(text, "#launches", "bad")
     yield from _sequential(analysis.run)
     for limit in not_known(analysis):
-        yield Sentence(f"Not known: {limit.text}.", limit.href, limit.tone)
+        if limit.text not in unknown:
+            yield Sentence(f"Not known either: {limit.text}.", limit.href, limit.tone)
 
 
 def _sequential(run: Run) -> Iterator[Sentence]:

@@ -21,7 +21,6 @@ from reports.notation.units import time_of
 from reports.result import Sample
 from reports.show.rows import name_cell
 from reports.show.tables import Cell
-from reports.statistics.descriptive import lag_1_limit
 from reports.verdicts.choice.answer import answer_of
 from reports.verdicts.choice.leader import Leader, leaders
 
@@ -52,10 +51,6 @@ def _p(value: float) -> str:
     return f"{value:.2g}"
 
 
-def _lag(value: float) -> str:
-    return units.fixed(value, 2)
-
-
 class PairPart(Part):
     """Two ranked environments."""
 
@@ -79,14 +74,9 @@ class PairPart(Part):
         ),
     ]
     p_family: Annotated[float | None, key("p over all questions.", "p", _p, numeric=True)]
-    lag_1: Annotated[float, key("Correlation of neighbouring blocks.", "lag 1", _lag, numeric=True)]
     separated: Annotated[
         bool,
         key("True if the bounds exclude 1.", "verdict", {True: "separated", False: "open"}.get),
-    ]
-    carried_by: Annotated[
-        dict[str, float],
-        key("Checks that make over half of the difference.", "carried by", ", ".join),
     ]
 
 
@@ -108,8 +98,8 @@ class ScorePart(Part):
 
 
 class CellPart(Part, kw_only=True):
-    """An environment against another. `advantage` to `lag_1_limit` are left out below three common
-    blocks, what follows below six."""
+    """An environment against another. `advantage` to `cells_in_family` are left out below three
+    common blocks, what follows below six."""
 
     scope: Annotated[str, key("Scope of the comparison.", "scope")]
     label: Annotated[str, key("The curve or point in words.", "cell")]
@@ -137,13 +127,7 @@ class CellPart(Part, kw_only=True):
     interval: Annotated[Ends | UnsetType, key("Interval of the advantage, by itself.")] = UNSET
     level: Annotated[float | UnsetType, key("Level of the interval.")] = UNSET
     p: Annotated[float | UnsetType, key("p of this comparison by itself.")] = UNSET
-    p_holm: Annotated[float | UnsetType | None, key("p by Holm over all cells.")] = UNSET
     cells_in_family: Annotated[int | UnsetType, key("Questions judged together.")] = UNSET
-    lag_1: Annotated[
-        float | UnsetType | None,
-        key("Correlation of neighbouring blocks.", "lag 1", _lag, numeric=True),
-    ] = UNSET
-    lag_1_limit: Annotated[float | UnsetType, key("Above this the verdict is too sure.")] = UNSET
     bounds: Annotated[
         Ends | UnsetType | None,
         key("Joint bounds over all questions.", "bounds that decide", _ratios, numeric=True),
@@ -283,9 +267,7 @@ def pair_part(pair: Pair) -> PairPart:
         level=pair.effect.interval.level,
         bounds=pair.judgement.ends if pair.judgement else None,
         p_family=pair.judgement.p if pair.judgement else None,
-        lag_1=pair.lag,
         separated=pair.separated,
-        carried_by=dict(pair.carried),
     )
 
 
@@ -310,9 +292,8 @@ def _cell(cell: Comparison) -> CellPart:
     )
     if effect is not None:
         part.advantage, part.interval = effect.ratio, (effect.interval.low, effect.interval.high)
-        part.level, part.p, part.p_holm = effect.interval.level, effect.p, cell.p_holm
-        part.cells_in_family, part.lag_1 = cell.family, cell.lag
-        part.lag_1_limit = lag_1_limit(cell.n)
+        part.level, part.p = effect.interval.level, effect.p
+        part.cells_in_family = cell.family
     if judgement is not None:
         part.bounds, part.p_family = judgement.ends, judgement.p
         part.detectable = judgement.detectable if judgement.detectable < inf else None

@@ -12,7 +12,6 @@ from typing import Annotated
 from msgspec.structs import replace
 
 from records.forms import Part, key
-from records.metric import Register
 from records.run.interims import in_turn
 from records.run.plan import Plan
 from records.text.reasons import grouped
@@ -117,15 +116,6 @@ def _one_leads(score: OverallScore) -> Answer:
         return Answer(State.DECIDED, text, unknown)
     unknown = f"whether its lead is more than 3 %, at n = {score.n} blocks"
     return Answer(State.DECIDED, f"{name} is ahead, maybe by less than 3 %: {costs}.", unknown)
-
-
-def carried_by(pair: Pair, register: Register) -> str:
-    """ "mostly Start-up": the checks that carry more than half of a pair's difference; "Start-up
-    alone" where all others together speak against it."""
-    if not pair.carried:
-        return ""
-    names = listed([register.check_title(check) for check, _ in pair.carried])
-    return f"{names} alone" if round(pair.carried[0][1], 2) >= 1 else f"mostly {names}"
 
 
 def _what_would_tell(

@@ -47,8 +47,7 @@ _COMPARED = (
     "Paired by block. Advantage: exp of the Hodges–Lehmann estimate of ln(A/B), in the good"
     " direction (+5 % = 5 % better). The bounds of all comparisons of this run, and of its scores,"
     " are of the geometric mean of A/B, hold together at 95 % and give the word: “faster” where"
-    " they are beyond 3 %, “equivalent” inside 1/1.03–1.03, “not slower” above 1/1.03. Lag 1:"
-    " correlation of neighbouring blocks."
+    " they are beyond 3 %, “equivalent” inside 1/1.03–1.03, “not slower” above 1/1.03."
 )
 _METHOD = (
     "The unit of replication is one launch; n counts launches. A launch's value is the median of"
@@ -73,7 +72,8 @@ def choice_result(
 ) -> Result[VerdictsForm]:
     """A run as a result. `parts`: what each check shows; `links` lead to raw output, and learn of
     the pages that they need; `further`: sections of plugins, after the choice."""
-    run, answer, notes = analysis.run, answer_of(analysis), [*remarks(analysis)]
+    run, answer = analysis.run, answer_of(analysis)
+    notes = [*remarks(analysis, answer.unknown)]
     harness = run.provenance.harness
     commit = f" ({harness.git_commit[:12]})" if harness.git_commit else ""
     counts = ", ".join(
@@ -121,7 +121,7 @@ def _overview(analysis: Analysis) -> list[Picture]:
 def _score_table(analysis: Analysis, devices: Mapping[str, str] = {}) -> Table | None:
     """Places of the environments; `devices` of those whose medium does not show them itself."""
     score = analysis.comparisons.score
-    return tables.score_table(score, analysis.register, devices) if score else None
+    return tables.score_table(score, devices) if score else None
 
 
 def _leaders_table(analysis: Analysis, check: str = "") -> Table | None:

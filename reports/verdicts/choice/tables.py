@@ -22,10 +22,9 @@ from reports.result import Badge, Section, Sentence
 from reports.show.rows import name_cell
 from reports.show.tables import Cell, Heading, RawLinks, Table, numeric, pivot, slug, table_of
 from reports.verdicts.choice.forms import ChoicePart, pair_part
-from reports.verdicts.choice.leader import carried_by
 
 #: Cases whose launches are listed.
-MOST_EVIDENCE_CASES = 300
+MOST_EVIDENCE_CASES = 120
 #: Ok launches that are listed with their raw output, of all these cases together; of each case at
 #: least LEAST_LISTED.
 MOST_LISTED, LEAST_LISTED = 10_000, 20
@@ -35,9 +34,7 @@ _OUTPUT = "raw output, SHA-256"
 MOST_REASONS = 6
 
 
-def score_table(
-    score: OverallScore, register: Register, devices: Mapping[str, str]
-) -> Table | None:
+def score_table(score: OverallScore, devices: Mapping[str, str]) -> Table | None:
     """Places and costs of the environments, and what each costs over the first place; those without
     a score last with the reason."""
     first = score.standings[0].environment
@@ -52,13 +49,12 @@ def score_table(
             return ["", name_cell(name, ["not ranked"]), "–", "–", "", why_not]
         name, interval = item.environment, item.bounds if bounded else item.interval
         pair = score.pair(name, first) if name != first else None
-        more = [units.signed_percent(pair.effect.ratio), carried_by(pair, register)] if pair else []
         return [
             item.places,
             name_cell(name, [devices[name]] if name in devices else []),
             Cell(units.fixed(item.cost, 3), title=f"{item.cost:.6g}"),
             between(*interval, 3) if interval else "–",
-            ", ".join(filter(None, more)),
+            units.signed_percent(pair.effect.ratio) if pair else "",
             _remark(item, score.reference),
         ]
 
@@ -109,7 +105,7 @@ def score_note(score: OverallScore, register: Register) -> str:
 def pairs_table(pairs: Sequence[Pair]) -> Table | None:
     """Every pair's ratio of costs with its bounds: what the places rest on."""
     parts = [pair_part(pair.seen_from(pair.by_estimate[0])) for pair in pairs]
-    columns = ["environments", "ratio", "bounds", "p_family", "lag_1", "carried_by", "separated"]
+    columns = ["environments", "ratio", "bounds", "p_family", "separated"]
     title = "Overall cost, pair by pair"
     return table_of(parts, *columns, anchor="table-score-pairs", title=title)
 
@@ -117,20 +113,9 @@ def pairs_table(pairs: Sequence[Pair]) -> Table | None:
 def comparison_tables(choice: ChoicePart, *, every_pair: bool) -> list[Table]:
     """Every judged cell: over all points, by curve, by point."""
     whom = "every pair" if every_pair else f"against {choice.reference}"
-    columns = [
-        "scope",
-        "label",
-        "environment",
-        "reference",
-        "n",
-        "advantage",
-        "bounds",
-        "p_family",
-        "lag_1",
-        "text",
-    ]
+    columns = ["scope", "label", "environment", "reference", "n", "advantage", "bounds", "p_family"]
     made = (
-        table_of(cells, *columns, "p_family", "lag_1", "text", anchor=anchor, title=title)
+        table_of(cells, *columns, "text", anchor=anchor, title=title)
         for anchor, title, cells in (
             ("table-overall", "Over all points, every pair", choice.overall),
             ("table-groups", f"Each curve, {whom}", choice.groups),
