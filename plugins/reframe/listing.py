@@ -173,7 +173,7 @@ class Surroundings(Struct):
 
 def list_files(files: Sequence[Path], around: Surroundings) -> list[Listing]:
     """List each file, in their order; one that cannot be listed is refused, with a reason."""
-    root = os.path.commonpath([file.absolute().parent for file in files] or ["/"])
+    root = os.path.commonpath([str(file.absolute().parent) for file in files] or ["/"])
     with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(os.sched_getaffinity(0)))) as pool:
         return [*pool.map(partial(_listed, root=root, around=around), files)]
 

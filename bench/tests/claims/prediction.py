@@ -3,8 +3,7 @@
 
 Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on 64, 256 and 1024: a machine that obeys the
 law, one whose messages slow down with a power of the nodes, one that varies more, machines that
-differ. Collective operations on 2 to 8 and on 2 to 64 nodes of machines whose law is one of the
-candidates of claims/collectives.py, or none of them.
+differ.
 """
 
 from __future__ import annotations
@@ -19,22 +18,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from bench.rows import Row, efforts, mean, share
-from bench.tests.claims.collectives import COUNTS as LAW_COUNTS
-from bench.tests.claims.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck, TrueLaw
 from bench.tests.judging import predict
 from plugins.predict.models.communication import squarest_grid
-from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
+from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.notation.units import bytes_text
 
 TOPIC = "Predicting other node counts"
 RUNS = efforts(5, 40, 400)
 COUNTS = {"1 to 4": (1, 2, 4), "1 to 16": (1, 2, 4, 8, 16)}
 TARGETS = (64, 256, 1024)
-LENGTHS = {f"allreduce, {bytes_text(m)}": m for m in (4, 64, 1024, 16384, 65536)}
-#: Predictions of one operation: three lengths on each target.
-POINTS = 3 * len(TARGETS)
 
 
 def various(seed: int) -> Truth:
@@ -112,64 +105,6 @@ def serial_share(note: str) -> float:
     return float(found[1]) / 100 if found else 0.0
 
 
-def operations(campaigns: int) -> Iterator[Row]:
-    """Coverage and width of intervals of collective operations, and how many follow no law."""
-    kinds: dict[str, list[tuple[TrueLaw, TrueLaw]]] = {
-        "a candidate law": [*product(STARTUPS, DELAYS)],
-        "a foreign law": [*FOREIGN],
-    }
-    lucks = LUCKS[1::2]
-    for (kind, laws), (told, counts), luck in product(kinds.items(), LAW_COUNTS.items(), lucks):
-        hits: list[bool] = []
-        widths: list[float] = []
-        refused = 0
-        for seed in range(campaigns):
-            found = list(_operation(laws[seed % len(laws)], counts, luck, seed))
-            refused += not found
-            hits += [hit for hit, _ in found]
-            widths += [width for _, width in found]
-        head = f"{kind}, {told} nodes, errors {luck}: collectives"
-        goal = 0.93 if kind == "a candidate law" else None
-        text = f"{head}, intervals hold the true time"
-        yield share(text, sum(hits), len(hits), least=goal, alike=POINTS)
-        yield share(f"{head}, no law fits", refused, campaigns)
-        if len(widths) > 1:
-            yield mean(f"{head}, ln of upper over lower end", widths)
-
-
-def _operation(
-    law: tuple[TrueLaw, TrueLaw], counts: Sequence[int], luck: Luck, seed: int
-) -> Iterator[tuple[bool, float]]:
-    """Each prediction of a run: whether it holds what the machine would show, ln of the ratio of
-    its ends."""
-
-    startup, delay = law
-
-    def time_s(p: int, message_bytes: int) -> float:
-        return startup.at(p) + delay.at(p) * message_bytes
-
-    rng = np.random.default_rng(10_000 + seed)
-    with TemporaryDirectory() as folder:
-        run = operation_run(
-            Path(folder) / "run",
-            counts,
-            time_s,
-            sizes=[*LENGTHS.values()],
-            seed=seed,
-            launch=luck.own,
-            luck=luck.shared,
-        )
-        outcome = predict(analyse(load_run(run)), TARGETS)
-    for item in outcome.predicted:
-        length = LENGTHS[item.subject.title]
-        for one in item.part.points:
-            there = math.exp(luck.shared * rng.standard_normal())
-            found = one.time_s
-            true_s = there * time_s(one.ranks, length)
-            yield found.holds(true_s), math.log(found.high / found.low)
-
-
 def rows(campaigns: int) -> Iterator[Row]:
     """All rows of so many campaigns."""
     yield from applications(campaigns)
-    yield from operations(campaigns)
