@@ -11,8 +11,9 @@ from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, MOST_NODES, NEWEST, argument, repeated
 from assay.run.status import run_of
 from assay.screens.pages import print_result
-from plugins.predict.predict import CHECKS, predict
+from plugins.predict.predict import predict
 from plugins.predict.result import prediction_result
+from plugins.predict.subjects import CHECKS
 from records.errors import AssayError, ExitStatus
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
@@ -77,7 +78,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
             type=int,
         ),
         repeated("--environment NAME", "may be repeated"),
-        repeated("--check NAME", "predict su3_rmd, hpl or collectives alone; may be repeated"),
+        repeated("--check NAME", "predict su3_rmd or hpl alone"),
         argument("--pictures DIR", "write pictures into DIR, as SVG and PNG", type=Path),
         JSON,
     )

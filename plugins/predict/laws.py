@@ -1,24 +1,141 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Laws that give the times of a subject on node counts that were not measured: an application's law
-over nodes, or that of a collective operation over ranks."""
+"""Law of an application over node counts, and what it rests on: α and β of the library, resampled.
+
+One line for each protocol segment of the half round trip (models.point_to_point). Row 0 of each
+array is what was measured, the others are resamples of whole blocks: in one row all numbers come
+from the same launches' blocks.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
-from plugins.predict.library import SEED, Library
-from plugins.predict.models.collectives_ahead import Ahead
+from plugins.predict.models.communication import Transfer
+from plugins.predict.models.launches import resampled_medians
+from plugins.predict.models.parts import LEAST_POINTS, line_of
+from plugins.predict.models.point_to_point import MOST_SIZES, segmented
 from plugins.predict.models.scaling import Counts, fit_law, unseen_serial
 from plugins.predict.outcome import EstimatePart, Measured, Problem
+from reports.analysis.run import Analysis
+from reports.checks.common.blocks import ByBlock, echo_times
 from reports.notation.units import count_text, significant
-from reports.statistics.descriptive import Vector
+from reports.statistics.descriptive import Matrix, Vector
 
-#: What is left to do where no law serves.
-ADD_COUNT = "measure it on that node count"
+SEED = 18
+#: Fewer lengths give no line.
+LEAST_SIZES = 2
+#: A global sum of su3_rmd: four values of three 8-byte integers.
+SUM_BYTES = 96
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Medians over launches and over resampled blocks; the same blocks in every call."""
+
+    blocks: tuple[int, ...]
+
+    @classmethod
+    def of(cls, analysis: Analysis, environment: str) -> Self:
+        """Of all blocks in which an environment has a value."""
+        mine = (
+            row.series for row in analysis.rows if analysis.case(row).environment == environment
+        )
+        return cls(tuple(sorted({int(block) for one in mine for block in one.blocks})))
+
+    def medians(self, values: Sequence[ByBlock]) -> Matrix:
+        """A column for each series: the median over its launches, then those of the resamples."""
+        rows = np.array([[one.get(block, np.nan) for block in self.blocks] for one in values])
+        return np.vstack([np.nanmedian(rows, axis=1), resampled_medians(rows, SEED)])
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """α in s and β in s a byte of each protocol segment, shape (resamples, segments)."""
+
+    last_bytes: Vector
+    alpha_s: Matrix
+    beta_s_per_byte: Matrix
+
+    def time_s(self, transfer: Transfer) -> Vector:
+        """The transfer in each resample, in the segment of its messages' length."""
+        place = int(np.searchsorted(self.last_bytes[:-1], transfer.message_bytes))
+        volume = transfer.sharing * transfer.sent_bytes
+        return np.asarray(
+            transfer.starts * self.alpha_s[:, place] + volume * self.beta_s_per_byte[:, place]
+        )
+
+
+def _link(times: dict[int, ByBlock], resampled: Resampled) -> Link | None:
+    """The lines of half round trips by message length; None with too few lengths."""
+    sizes = sorted(times)[:MOST_SIZES]
+    if len(sizes) < LEAST_SIZES:
+        return None
+    medians = resampled.medians([times[size] for size in sizes])
+    edges = [0, len(sizes)]
+    if len(sizes) >= LEAST_POINTS:
+        found = segmented(sizes, medians[0].tolist(), replicates=1)
+        edges = np.cumsum([0, *(line.points for line in found.segments)]).tolist()
+    lines = [line_of(np.array(sizes[a:b]), medians[:, a:b]) for a, b in pairwise(edges)]
+    alpha, beta = (np.column_stack(part) for part in zip(*lines, strict=True))
+    return Link(np.array([float(sizes[high - 1]) for high in edges[1:]]), alpha, beta)
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """A library on the run's nodes; `inside` and `between` are None where nothing was measured."""
+
+    resampled: Resampled
+    inside: Link | None = None
+    between: Link | None = None
+
+    def lacks(self, transfers: Sequence[Transfer]) -> str | None:
+        """The placement whose messages are needed and were not measured."""
+        for one in transfers:
+            if self._link(one) is None:
+                return "between-nodes" if one.between_nodes else "within-node"
+        return None
+
+    def messages_s(self, transfers: Sequence[Transfer]) -> Vector:
+        """All transfers, one after the other, in each resample."""
+        total = np.zeros(1)
+        for one in transfers:
+            link = self._link(one)
+            assert link is not None
+            total = total + link.time_s(one)
+        return total
+
+    def _link(self, transfer: Transfer) -> Link | None:
+        return self.between if transfer.between_nodes else self.inside
+
+    def sums_s(self, count: int, ranks: int, nodes: int) -> Vector:
+        """So many global sums: ⌈log₂p⌉ messages each, as recursive doubling sends (R. Thakur,
+        R. Rabenseifner and W. Gropp, Int. J. High Perform. Comput. Appl. 19, 2005)."""
+        starts = count * math.ceil(math.log2(ranks))
+        return self.messages_s([Transfer(starts, starts * SUM_BYTES, nodes > 1)] if starts else [])
+
+    def communication_s(self, problem: Problem) -> Vector:
+        """Time by α and β of the problem's messages and sums, in each resample."""
+        total = self.messages_s(problem.transfers)
+        return total + self.sums_s(problem.sums, problem.ranks, problem.nodes)
+
+
+def library_of(analysis: Analysis, environment: str) -> Library:
+    """The library as the run measured it."""
+    resampled = Resampled.of(analysis, environment)
+    inside, between = (
+        _link(echo_times(analysis, environment, placement=place), resampled)
+        for place in ("within-node", "between-nodes")
+    )
+    return Library(resampled, inside, between)
+
+
+#: What is left to do where α and β are missing.
 ADD_ECHO = "add the check pt2pt or echo with placement {place} and at least four sizes"
 
 
@@ -37,34 +154,6 @@ class ExpectedTime:
     value: float
     drawn: Vector
     communication_share: float
-
-
-class SubjectLaw(Protocol):
-    """`errors` of a node count by what they are of; `first_s` are resamples of the time of a unit
-    of work on the fewest nodes."""
-
-    errors: dict[str, float]
-    first_s: Vector
-
-    def expected(self, problem: Problem) -> ExpectedTime | Gap:
-        """The time of a problem."""
-
-
-class OperationLaw:
-    """A collective operation with messages of one length."""
-
-    def __init__(self, ahead: Ahead, message_bytes: int, first_s: Vector) -> None:
-        self.ahead, self.message_bytes, self.first_s = ahead, message_bytes, first_s
-        self.errors = {"time": ahead.error}
-
-    def expected(self, problem: Problem) -> ExpectedTime | Gap:
-        """The time by the best law, drawn from all that the measured counts leave open."""
-        time_s = self.ahead.model.best.time_s(self.message_bytes, problem.ranks)
-        if time_s <= 0:
-            return Gap("the law gives no time above 0 there", ADD_COUNT)
-        generator = np.random.default_rng(SEED)
-        drawn = self.ahead.drawn_s(self.message_bytes, problem.ranks, generator)
-        return ExpectedTime(time_s, drawn, 1.0)
 
 
 class ApplicationLaw:

@@ -56,7 +56,7 @@ class Measured:
 @dataclass(frozen=True)
 class Subject:
     """`measured` by ascending nodes, one each; `at` gives the problem on a number of nodes, or says
-    why there is none; below `least_nodes` another law holds."""
+    why there is none."""
 
     check: str
     environment: str
@@ -64,7 +64,6 @@ class Subject:
     title: str
     measured: tuple[Measured, ...]
     at: Callable[[int], Problem | str] = field(compare=False)
-    least_nodes: int = 1
 
     @property
     def by_nodes(self) -> dict[int, Measured]:
@@ -108,12 +107,9 @@ class PointPart(Part):
     ranks: Annotated[int, key("Ranks.")]
     problem: Annotated[
         str,
-        key("Problem to run: the lattice and its process grid, N and the grid, or the operation."),
+        key("Problem to run: the lattice and its process grid, or N and the grid."),
     ]
-    time_s: Annotated[
-        EstimatePart,
-        key("Program time of su3_rmd, solution time of HPL, time of a collective operation, s."),
-    ]
+    time_s: Annotated[EstimatePart, key("Program time of su3_rmd, solution time of HPL, s.")]
     efficiency: Annotated[
         EstimatePart, key("Work a rank and second, over that on the fewest measured nodes.")
     ]
@@ -130,10 +126,7 @@ class SubjectPart(Part):
         Literal["strong", "weak"],
         key("strong: one problem on more nodes; weak: as much a rank on more nodes."),
     ]
-    title: Annotated[
-        str,
-        key("The lattice or N, or what a rank has of it; the operation and its message length."),
-    ]
+    title: Annotated[str, key("The lattice or N, or what a rank has of it.")]
     learnt_from: Annotated[list[int], key("Node counts that the law rests on.")]
     errors: Annotated[
         dict[str, float],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,8 @@ from reports.checks.su3_rmd import EXTENTS, LAYOUT, lattice_cases, settings_text
 from reports.notation.labels import lattice_text
 from reports.notation.units import about_bytes_text
 
-APPLICATIONS = ("su3_rmd", "hpl")
+#: What can be predicted.
+CHECKS = ("su3_rmd", "hpl")
 #: Problems whose memory a rank differs by less are of one size a rank: N is a multiple of NB.
 ALIKE = 1.1
 #: How far a count is looked for that cuts a lattice.
@@ -35,19 +36,6 @@ _GRID = frozenset({"p", "q", "n", "ranks_per_node", "threshold", "mpi_profile"})
 
 #: A case on full nodes with what was measured of its problem.
 _Run = tuple[PlannedCase, Measured]
-
-
-def not_learnt_from(shared: Mapping[int, bool], left_out: Collection[int]) -> list[str]:
-    """Measured node counts that no law rests on, and why; `shared` says of each whether its ranks
-    shared cores."""
-    crowded = [str(nodes) for nodes in sorted(shared) if shared[nodes]]
-    hidden = [str(nodes) for nodes in sorted(shared) if nodes in left_out and not shared[nodes]]
-    reasons = {"as ranks shared cores": crowded, "as left out": hidden}
-    return [
-        f"not learnt from, {why}: {', '.join(counts)} node{'s' * (counts != ['1'])}"
-        for why, counts in reasons.items()
-        if counts
-    ]
 
 
 def subjects(analysis: Analysis, environment: str, check: str) -> list[Subject]:

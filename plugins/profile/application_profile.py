@@ -111,7 +111,7 @@ class ProfiledCall(Part, kw_only=True):
 class ApplicationProfile(Form, kw_only=True):
     """The MPI profile of one launch of an application."""
 
-    source: Annotated[Literal["assay", "mpiP"], key("Program that made the profile.")]
+    source: Annotated[Literal["assay"], key("Program that made the profile.")]
     command: Annotated[list[str], key("The command that was profiled, word by word.")]
     library: Annotated[str, key("Version text of the MPI library; empty if it is unknown.")] = ""
     environment: Annotated[

@@ -17,9 +17,8 @@ from pathlib import Path
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, argument, flag
 from assay.terminal import say
-from plugins.profile.application_profile import ApplicationProfile
+from plugins.profile.application_profile import ApplicationProfile, read_profile
 from plugins.profile.collecting import profile_of, read_recordings
-from plugins.profile.mpip import any_profile
 from plugins.profile.of_run import profile_of_run
 from plugins.profile.program import build_library, has_profile, program_places
 from records.errors import AssayError, ExitStatus, InfrastructureError
@@ -48,7 +47,7 @@ def profile_command(arguments: argparse.Namespace) -> int:
         raise InfrastructureError(f"{output}: cannot be written; give another: --output FILE")
     status = 0
     if arguments.show:
-        profile = any_profile(arguments.show)
+        profile = read_profile(arguments.show)
     elif arguments.run_name:
         profile = profile_of_run(
             analyse(load_run(open_run(arguments.run_name).path)), arguments.case
@@ -150,7 +149,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         profile_command,
         argument("words WORD", "after --: a launcher, its options, the program", nargs="*"),
         argument("--output FILE", "default: profile.json", type=Path),
-        argument("--show FILE", "say what is in a profile, or in a report of mpiP", type=Path),
+        argument("--show FILE", "say what is in a profile", type=Path),
         argument("--run RUN", "of a run's case with `mpi_profile: true`", dest="run_name"),
         argument("--case CASE", "with --run: how the id of the case begins, or its environment"),
         argument("--mpicc CC", "compiler of the program's MPI library; default: found"),

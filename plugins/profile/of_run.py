@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from plugins.profile.application_profile import PAIR, ApplicationProfile, OverRanks, ProfiledCall
-from plugins.profile.mpip import divide_completions
+from plugins.profile.application_profile import (
+    COMPLETES,
+    PAIR,
+    ApplicationProfile,
+    OverRanks,
+    ProfiledCall,
+)
 from plugins.profile.pictures import CaseProfile, case_profiles
 from plugins.profile.rank_profile import CallProfile
 from records.errors import AssayError
@@ -18,6 +24,7 @@ from reports.analysis.run import Analysis
 _ALL_BLOCKS = {"Alltoall", "Alltoallv", "Scatter", "Scatterv"}
 _ROOT_ALONE = {"Bcast", "Scatter", "Scatterv"}
 _PAIRED = ("Send", "send", "Recv", "recv", "Start")
+_NONBLOCKING = re.compile(r"^(I(?!m?probe|nit|nter)[a-z]|Start(all)?$)")
 
 
 def profile_of_run(analysis: Analysis, wanted: str | None) -> ApplicationProfile:
@@ -57,7 +64,7 @@ def _converted(case: PlannedCase, profile: CaseProfile) -> ApplicationProfile:
         for (name, nodes, ranks), group in sorted(groups.items())
         for part in _parts(name, nodes, ranks, group)
     ]
-    divide_completions(calls)
+    _divide_completions(calls)
     return ApplicationProfile(
         source="assay",
         command=[case.check],
@@ -75,6 +82,18 @@ def _converted(case: PlannedCase, profile: CaseProfile) -> ApplicationProfile:
         ],
         calls=calls,
     )
+
+
+def _divide_completions(calls: Sequence[ProfiledCall]) -> None:
+    """Divide the time of completing calls among what they complete."""
+    begun = [one for one in calls if _NONBLOCKING.match(one.call)]
+    done = [one for one in calls if one.call in COMPLETES]
+    number, time_s = sum(one.count for one in begun), sum(one.time_s for one in done)
+    for one in begun:
+        one.completing_s = time_s * one.count / number
+        one.time_s += one.completing_s
+    for one in done if begun else ():
+        one.time_s = 0.0
 
 
 def _shape(case: PlannedCase, rank: int, call: CallProfile) -> tuple[int, int]:

@@ -9,15 +9,15 @@ from datetime import tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from assay.cli.arguments import JSON, NEWEST, Verbs, argument, flag, repeated, site
+from assay.cli.arguments import JSON, NEWEST, Verbs, argument, repeated, site
 from assay.run.status import run_of
 from assay.screens.pages import print_form, print_or_write, show_pages
 from assay.screens.screen import Screen
 from assay.sites.loading import site_to_plan_for
 from assay.terminal import say
 from plugins.reframe.export import performance_logs, references, references_text, reframe_report
-from plugins.reframe.foreign.listing import ListedClass, Surroundings
 from plugins.reframe.importer import Importer
+from plugins.reframe.listing import ListedClass, Surroundings
 from plugins.reframe.reframe_files import files_below, read_file
 from plugins.reframe.suite_cases import surroundings_of
 from plugins.reframe.suite_on_site import ClassHere, SuiteForm, suite_form
@@ -143,7 +143,7 @@ def _status(form: SuiteForm) -> ExitStatus:
 
 
 def _total(form: SuiteForm) -> str:
-    """Numbers of a whole suite, and a word where its files were not kept apart."""
+    """Numbers of a whole suite."""
     refused = sum(bool(listing.refused) for listing in form.files)
     total = f"{count_text(len(form.files), 'file')}, {refused} refused; {len(form.classes)} classes"
     if form.site is not None:
@@ -151,8 +151,6 @@ def _total(form: SuiteForm) -> str:
         mapped = sum(not one.environments for one in run)
         total += f", {len(run)} run here"
         total += f", {mapped} of them with an environment mapped" if mapped else ""
-    if any(listing.isolation == "none" for listing in form.files):
-        total += "; namespaces are refused here: the files could write and connect as you can"
     return total
 
 
@@ -161,7 +159,6 @@ def _surroundings(arguments: argparse.Namespace) -> Surroundings:
     around = Surroundings()
     if arguments.site is not None:
         around = surroundings_of(site_to_plan_for(arguments.site)[0])
-    around.network = arguments.network
     for given in arguments.env:
         name, equal, value = given.partition("=")
         if not (name and equal):
@@ -264,7 +261,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         ),
         site(None, "say which classes this site can run"),
         repeated("--env NAME=VALUE", "a variable that the suite's files read; may be repeated"),
-        flag("--network", "let the suite's files use the network while they are loaded"),
         JSON,
     )
     verbs.add(

@@ -22,8 +22,7 @@ from assay.sites.site import Site
 from checks.common.registry import Checks, checks_with
 from checks.common.session.launch_commands import LAUNCHERS
 from plugins.reframe.classes import digest_of, no_modules, planned
-from plugins.reframe.foreign.children import list_files
-from plugins.reframe.foreign.listing import ListedClass, ListedVariant, Surroundings
+from plugins.reframe.listing import ListedClass, ListedVariant, Surroundings, list_files
 from plugins.reframe.suite_on_site import configuration_for, no_variant
 from records.errors import AssayError
 from records.metric import MetricDefinition
@@ -35,7 +34,7 @@ _JOB = ("cpus_per_task", "resources", "alone", "once")
 
 
 def surroundings_of(site: Site) -> Surroundings:
-    """Names and variables that the files of a suite find on a site; they have no network."""
+    """Names and variables that the files of a suite find on a site."""
     described = site.description
     further: dict[str, Any] = described.model_dump()["reframe"]
     partition = {

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from plugins.reframe.foreign.children import list_files
-from plugins.reframe.foreign.listing import ListedClass, Listing, Surroundings
+from plugins.reframe.listing import ListedClass, Listing, Surroundings, list_files
 from records.errors import AssayError
 from records.forms import Form, Part, key
 

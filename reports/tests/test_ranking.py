@@ -123,7 +123,7 @@ def tables_of(analysis: Analysis) -> list[Table]:
 def judged(costs: Matrix, names: str) -> OverallScore:
     """The score of costs by environment and block, a family by itself."""
     rates = dict.fromkeys(names, FailureRate(0, costs.shape[1]))
-    drawn = Costs([*names], costs, {}, False, [], [], rates)
+    drawn = Costs([*names], costs, False, [], [], rates)
     score = drawn.judged(answers(drawn.questions()))
     assert score is not None
     return score

@@ -3,8 +3,7 @@
 
 Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on 64, 256 and 1024: a machine that obeys the
 law, one whose messages slow down with a power of the nodes, one that varies more, machines that
-differ. Collective operations on 2 to 8 and on 2 to 64 nodes of machines whose law is one of the
-candidates of claims/collectives.py.
+differ.
 """
 
 from __future__ import annotations
@@ -18,22 +17,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from bench.rows import Row, efforts, share
-from bench.tests.claims.collectives import COUNTS as LAW_COUNTS
-from bench.tests.claims.collectives import DELAYS, LUCKS, STARTUPS, Luck, TrueLaw
 from plugins.predict.models.communication import squarest_grid
 from plugins.predict.predict import predict
-from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
+from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.notation.units import bytes_text
 
 TOPIC = "Predicting other node counts"
 RUNS = efforts(5, 40, 400)
 COUNTS = {"1 to 4": (1, 2, 4), "1 to 16": (1, 2, 4, 8, 16)}
 TARGETS = (64, 256, 1024)
-LENGTHS = {f"allreduce, {bytes_text(m)}": m for m in (4, 64, 1024, 16384, 65536)}
-#: Predictions of one operation: three lengths on each target.
-POINTS = 3 * len(TARGETS)
 
 
 def various(seed: int) -> Truth:
@@ -86,46 +79,6 @@ def _campaign(truth: Truth, counts: Sequence[int], seed: int) -> Iterator[tuple[
             yield f"{item.subject.check}, {item.subject.scaling}", one.time_s.holds(true_s)
 
 
-def operations(campaigns: int) -> Iterator[Row]:
-    """Coverage of intervals of collective operations."""
-    laws = [*product(STARTUPS, DELAYS)]
-    for (told, counts), luck in product(LAW_COUNTS.items(), LUCKS[1::2]):
-        hits: list[bool] = []
-        for seed in range(campaigns):
-            hits += _operation(laws[seed % len(laws)], counts, luck, seed)
-        text = f"{told} nodes, errors {luck}: collectives, intervals hold the true time"
-        yield share(text, sum(hits), len(hits), least=0.93, alike=POINTS)
-
-
-def _operation(
-    law: tuple[TrueLaw, TrueLaw], counts: Sequence[int], luck: Luck, seed: int
-) -> Iterator[bool]:
-    """Each prediction of a run: whether it holds what the machine would show."""
-    startup, delay = law
-
-    def time_s(p: int, message_bytes: int) -> float:
-        return startup.at(p) + delay.at(p) * message_bytes
-
-    rng = np.random.default_rng(10_000 + seed)
-    with TemporaryDirectory() as folder:
-        run = operation_run(
-            Path(folder) / "run",
-            counts,
-            time_s,
-            sizes=[*LENGTHS.values()],
-            seed=seed,
-            launch=luck.own,
-            luck=luck.shared,
-        )
-        outcome = predict(analyse(load_run(run)), TARGETS)
-    for item in outcome.predicted:
-        length = LENGTHS[item.subject.title]
-        for one in item.part.points:
-            there = math.exp(luck.shared * rng.standard_normal())
-            yield one.time_s.holds(there * time_s(one.ranks, length))
-
-
 def rows(campaigns: int) -> Iterator[Row]:
     """All rows of so many campaigns."""
     yield from applications(campaigns)
-    yield from operations(campaigns)

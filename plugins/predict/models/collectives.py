@@ -94,16 +94,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveModel:
-    """The best fit of all, and what was chosen for each part; `delay` is None for a barrier.
-
-    `fits` are all possible ones by ascending BIC, those of watched laws among them.
-    """
+    """The best fit of all, and what was chosen for each part; `delay` is None for a barrier."""
 
     best: Fit
     startup: Choice
     delay: Choice | None
     points: int
-    fits: tuple[Fit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +148,7 @@ def fit_collective(data: Points) -> CollectiveModel | str:
     delay = _choose(data, every, lambda fit: fit.delay, WATCHED_DELAYS) if has_delay else None
     if startup is None or (has_delay and delay is None):
         return "only one law fits with a positive startup and delay"
-    return CollectiveModel(fits[0], startup, delay, len(data.p), tuple(every))
+    return CollectiveModel(fits[0], startup, delay, len(data.p))
 
 
 def _told_apart(counts: Vector, forms: Sequence[Form]) -> list[Form]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,43 +135,6 @@ def machine_run(
         return record
 
     return write_run(folder, cases, blocks=blocks, seed=seed, edit=edit)
-
-
-def operation_run(
-    folder: Path,
-    counts: Sequence[int],
-    time_s: Callable[[int, int], float],
-    *,
-    sizes: Sequence[int],
-    seed: int = 1,
-    launch: float = 0.02,
-    luck: float = 0.02,
-    on_node: int = 1,
-    flags: dict[int, list[str]] | None = None,
-) -> Path:
-    """A run of allreduce on these node counts, `time_s` by processes and bytes, with errors
-    of each time of a launch and of each count. `flags` are of node counts."""
-    cases = []
-    for k in counts:
-        params = {"ranks": k * on_node, "operations": ["allreduce"], "sizes": [*sizes]}
-        one = case("collectives", "mpich", params, k * on_node)
-        cases.append({**one, "nodes": k, "ranks_per_node": on_node})
-    rng = np.random.default_rng(seed)
-    of_count = {k: float(np.exp(luck * rng.standard_normal())) for k in counts}
-
-    def edit(record: dict[str, Any]) -> dict[str, Any]:
-        ranks = record["ranks"]
-        luck_there = of_count[ranks // on_node]
-        errors = luck_there * np.exp(launch * rng.standard_normal(len(sizes)))
-        times = ((m, error * time_s(ranks, m)) for m, error in zip(sizes, errors, strict=True))
-        record["metrics"] = [
-            metric("collective_time", value, operation="allreduce", message_bytes=m)
-            for m, value in times
-        ]
-        record["flags"] = (flags or {}).get(ranks // on_node, [])
-        return record
-
-    return write_run(folder, cases, seed=seed, edit=edit)
 
 
 def _own(rng: np.random.Generator, truth: Truth) -> float:

@@ -24,7 +24,6 @@ from plugins.predict.models.collectives import (
     fit_collective,
     points,
 )
-from plugins.predict.models.collectives_ahead import Ahead
 from plugins.predict.operations import alternatives, expression_text, startup_text
 from reports.models.collectives import Law, aggregated_factor
 
@@ -106,7 +105,7 @@ def test_laws_that_few_counts_tell_apart_are_determined():
         assert len(right) >= 18, startup.form
 
 
-def test_what_is_not_told_apart_is_named_and_lies_ahead():
+def test_what_is_not_told_apart_is_named():
     exact = [(p, 0, 1e-6 * (50 + p * np.log2(p))) for p in (2, 3, 4, 5, 6)]
     assert fitted(exact).startup.law.form == "p_log2_p"
     rng = np.random.default_rng(2)
@@ -115,10 +114,6 @@ def test_what_is_not_told_apart_is_named_and_lies_ahead():
     assert {"p", "p_log2_p"} <= {law.form for law in (model.startup.law, *model.startup.alike)}
     (text,) = alternatives(model)
     assert " p log₂p " in f"{startup_text(model.startup.law)} {text} "
-    drawn = Ahead(model, data, np.tile(data.time_s, (2000, 1))).drawn_s(0, 64, rng)
-    ends = [fit.time_s(0, 64) for fit in model.fits if fit.startup.form in ("p", "p_log2_p")]
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    assert low < min(ends) < max(ends) < high
 
 
 @pytest.mark.full(sample=2)
@@ -233,12 +228,3 @@ def test_expressions_read_as_in_the_paper():
     assert expression_text(startup, delay) == "23 log₂p + 12 + (0.013 log₂p − 0.0071) m"
     assert expression_text(Law("log2_p", -90e-6, 123e-6), None) == "123 log₂p − 90"
     assert expression_text(Law("constant", 2e-6, 0), Law("constant", 1e-9, 0)) == "2 + 0.001 m"
-
-
-def test_a_draw_without_bound_counts_as_the_best_law(monkeypatch):
-    monkeypatch.setattr(Ahead, "drawn_s", lambda *_: np.array([9.0, np.inf, 2.0]))
-    data = points([(p, 0, 1e-6 * (50 + 10 * p)) for p in (2, 3, 4, 5, 6)])
-    model = fitted(data)
-    times = Ahead(model, data, np.tile(data.time_s, (3, 1))).resampled_s(0, 64, 1)
-    best = model.best.time_s(0, 64)
-    assert times.tolist() == [best, best, 2.0]

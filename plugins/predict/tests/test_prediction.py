@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plugins.predict.library import Library, Link, Resampled, library_of
+from plugins.predict.laws import Library, Link, Resampled
 from plugins.predict.models.communication import (
     Transfer,
     cut,
@@ -22,14 +22,13 @@ from plugins.predict.models.communication import (
 )
 from plugins.predict.models.scaling import Counts, fit_law
 from plugins.predict.outcome import PredictionOutcome
-from plugins.predict.picture import prediction_picture
 from plugins.predict.predict import predict
-from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
+from plugins.predict.result import prediction_picture
+from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 
 COUNTS = (1, 2, 4, 8, 16)
-WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 
 
 def serial_share(note: str) -> float:
@@ -75,7 +74,7 @@ def test_the_panels_of_hpl_follow_its_authors() -> None:
     assert squarest_grid(12) == (3, 4)
 
 
-def test_sums_follow_the_law_of_the_run_or_recursive_doubling() -> None:
+def test_sums_are_recursive_doubling() -> None:
     link = Link(np.array([1e9]), np.array([[2e-6]]), np.array([[1e-9]]))
     machine = Library(Resampled((1,)), between=link)
     assert machine.sums_s(10, 8, 8) == pytest.approx([10 * 3 * (2e-6 + 96e-9)])
@@ -180,7 +179,7 @@ def test_what_a_run_lacks_is_named_with_what_adds_it(tmp_path: Path) -> None:
     one_count = outcome_of(machine_run(tmp_path / "b", (2,)), (64,))
     assert all("2 nodes alone to learn from" in gap.why for gap in one_count.missing)
     nothing = outcome_of(machine_run(tmp_path / "c", (), applications=[]), (64,))
-    assert nothing.missing[0].why == "the run has none of su3_rmd, hpl, collectives"
+    assert nothing.missing[0].why == "the run has none of su3_rmd, hpl"
     shared = {2: ["oversubscribed"], 4: ["oversubscribed"]}
     crowded = outcome_of(machine_run(tmp_path / "d", (1, 2, 4), flags=shared), (64,))
     assert not crowded.predicted
@@ -195,136 +194,12 @@ def test_a_picture_shows_points_law_and_interval(tmp_path: Path) -> None:
     assert picture.environments == ["mpich"]
 
 
-def allreduce_s(p: int, message_bytes: int) -> float:
-    return 30e-6 + 55e-6 * math.log2(p) + (1e-8 + 2e-8 * math.log2(p)) * message_bytes
-
-
-def operation_at(folder: Path, counts: Any, time_s: Any = allreduce_s, **more: Any) -> Path:
-    return operation_run(folder, counts, time_s, sizes=(4, 1024, 65536), **more)
-
-
-def test_a_collective_s_true_time_lies_in_the_interval_of_its_laws(tmp_path: Path) -> None:
-    found = outcome_of(operation_at(tmp_path / "run", WIDE), (256, 1024))
-    sizes = ("4 B", "1 KiB", "64 KiB")
-    assert [item.subject.title for item in found.predicted] == [f"allreduce, {s}" for s in sizes]
-    for item, size in zip(found.predicted, (4, 1024, 65536), strict=True):
-        assert (item.subject.check, item.subject.scaling) == ("collectives", "weak")
-        near, far = item.part.points
-        assert near.time_s.holds(allreduce_s(256, size))
-        assert far.time_s.holds(allreduce_s(1024, size))
-        assert far.time_s.value == pytest.approx(allreduce_s(1024, size), rel=0.2)
-        expected = allreduce_s(2, size) / allreduce_s(1024, size)
-        assert far.efficiency.value == pytest.approx(expected, rel=0.25)
-        assert near.time_s.high / near.time_s.low < far.time_s.high / far.time_s.low
-
-
-def test_laws_that_few_counts_do_not_tell_apart_all_stand_in_the_interval(tmp_path: Path) -> None:
-    few, many = (
-        outcome_of(operation_at(tmp_path / str(len(counts)), counts, luck=0.08), (1024,))
-        for counts in ((2, 3, 4, 5, 6), WIDE)
-    )
-    times = [found.predicted[0].part.points[0].time_s for found in (few, many)]
-    wide, narrow = (math.log(one.high / one.low) for one in times)
-    assert wide > 3 * narrow
-    assert "undetermined" in few.predicted[0].part.notes[0]
-
-
-def test_a_count_of_collectives_that_is_left_out_stands_beside(tmp_path: Path) -> None:
-    found = outcome_of(operation_at(tmp_path / "run", WIDE), left_out=(64,))
-    assert (found.inside, len(found.held_out)) == (3, 3)
-    assert all(64 not in item.part.learnt_from for item in found.predicted)
-
-    def late(p: int, message_bytes: int) -> float:
-        return (3.0 if p == 64 else 1.0) * allreduce_s(p, message_bytes)
-
-    slow = outcome_of(operation_at(tmp_path / "slow", WIDE, late), left_out=(64,))
-    assert (slow.inside, len(slow.held_out)) == (0, 3)
-
-
-def test_a_collective_without_a_law_is_not_predicted(tmp_path: Path) -> None:
-    few = outcome_of(operation_at(tmp_path / "few", (2, 4, 8, 16)), (64,))
-    assert not few.predicted
-    (gap,) = few.missing
-    assert (gap.what, gap.why[:16]) == ("allreduce", "4 process counts")
-    assert "`ranks`" in gap.add
-
-    def switching(p: int, message_bytes: int) -> float:
-        # An algorithm for long messages, ten times faster, that starts ten times slower.
-        short, long = allreduce_s(p, message_bytes), 10e-3 + 2e-9 * message_bytes
-        return short if message_bytes < 1024 else long
-
-    (gap,) = outcome_of(operation_at(tmp_path / "odd", WIDE, switching), (128,)).missing
-    assert "no fit" in gap.why or "no law" in gap.why
-    crowded = {k: ["oversubscribed"] for k in WIDE[3:]}
-    (gap,) = outcome_of(operation_at(tmp_path / "crowd", WIDE, flags=crowded), (128,)).missing
-    assert gap.why.startswith("3 process counts")
-    shared = "(not learnt from, as ranks shared cores: 6, 8, 12, 16, 24, 32, 64 nodes)"
-    assert gap.why.endswith(shared)
-
-
-def test_a_law_that_falls_to_nothing_is_said_and_not_taken_for_sums(tmp_path: Path) -> None:
-    def falling(p: int, message_bytes: int) -> float:
-        return 1e-3 - 1e-5 * p + 1e-9 * message_bytes
-
-    run = operation_at(tmp_path / "run", WIDE, falling, luck=0.001, launch=0.001)
-    found = outcome_of(run, (48, 1024))
-    assert [[one.nodes for one in item.part.points] for item in found.predicted] == [[48]] * 3
-    assert [(gap.what, gap.why) for gap in found.missing] == [
-        (f"allreduce, {size} on 1\u202f024 nodes", "the law gives no time above 0 there")
-        for size in ("4 B", "1 KiB", "64 KiB")
-    ]
-    machine = library_of(analyse(load_run(run)), "mpich", ())
-    assert machine.law_of_sums(48, 48) is not None
-    assert machine.law_of_sums(1024, 1024) is None
-
-
-def test_a_left_out_count_that_a_collective_has_not_is_said(tmp_path: Path) -> None:
-    run = operation_at(tmp_path / "run", (1, *WIDE))
-    (gap,) = outcome_of(run, left_out=(5,)).missing
-    assert (gap.what, gap.why[:26]) == ("allreduce on 5 nodes", "left out, but not measured")
-    (gap,) = outcome_of(run, left_out=(1,)).missing
-    assert (gap.what, "crosses the network" in gap.why) == ("1 node", True)
-    assert not outcome_of(run, nodes=(5,), left_out=(5,)).missing
-    machine = machine_run(tmp_path / "machine", COUNTS, applications=["su3_rmd"])
+def test_counts_that_a_law_does_not_rest_on_are_said(tmp_path: Path) -> None:
+    machine = machine_run(tmp_path / "run", COUNTS, flags={1: ["oversubscribed"]})
+    for item in outcome_of(machine, left_out=(16,)).predicted:
+        crowded, hidden = item.part.notes[:2]
+        assert crowded == "not learnt from, as ranks shared cores: 1 node"
+        assert hidden == "not learnt from, as left out: 16 nodes"
+    machine = machine_run(tmp_path / "one", COUNTS, applications=["su3_rmd"])
     (gap,) = outcome_of(machine, left_out=(3,)).missing
     assert (gap.what, gap.why[:26]) == ("su3_rmd on 3 nodes", "left out, but not measured")
-
-
-def test_counts_that_a_law_does_not_rest_on_are_said(tmp_path: Path) -> None:
-    shared = {2: ["oversubscribed in 1 of 5"]}
-    told = "not learnt from, as ranks shared cores: {}", "not learnt from, as left out: {} nodes"
-    found = outcome_of(operation_at(tmp_path / "a", WIDE, flags=shared), left_out=(64, 2))
-    expected = [told[0].format("2 nodes"), told[1].format(64)]
-    assert [[*item.part.notes[1:]] for item in found.predicted] == [expected] * 3
-    (gap,) = outcome_of(operation_at(tmp_path / "b", WIDE[:5]), (64,), left_out=(8,)).missing
-    assert gap.why.endswith("are needed (not learnt from, as left out: 8 nodes)")
-    machine = machine_run(tmp_path / "c", COUNTS, flags={1: ["oversubscribed"]})
-    for item in outcome_of(machine, left_out=(16,)).predicted:
-        assert [*item.part.notes[:2]] == [told[0].format("1 node"), told[1].format(16)]
-
-
-def test_collectives_learn_from_full_nodes_beyond_one_alone(tmp_path: Path) -> None:
-    counts = (1, *WIDE)
-
-    def near(p: int, message_bytes: int) -> float:
-        return allreduce_s(p, message_bytes) * (0.05 if p == 2 else 1.0)
-
-    found = outcome_of(operation_at(tmp_path / "run", counts, near, on_node=2), (1, 128))
-    assert all(item.part.learnt_from == [*WIDE] for item in found.predicted)
-    assert found.predicted[0].subject.title == "allreduce, 2 ranks a node, 4 B"
-    assert found.predicted[0].part.points[0].ranks == 256
-    assert [gap.what for gap in found.missing] == ["1 node"]
-
-
-def test_global_sums_follow_full_nodes_of_their_layout_that_are_learnt_from(tmp_path: Path) -> None:
-    def late(p: int, message_bytes: int) -> float:
-        return (5.0 if p in {1, 64} else 1.0) * allreduce_s(p, message_bytes)
-
-    analysis = analyse(load_run(operation_at(tmp_path / "run", (1, *WIDE), late)))
-    sums_s = library_of(analysis, "mpich", (64,)).sums_s(10, 128, 128)
-    assert sums_s[0] == pytest.approx(10 * allreduce_s(128, 96), rel=0.1)
-    assert 0.02 < float(np.std(np.log(sums_s))) < 0.2
-    assert library_of(analysis, "mpich", ()).sums_s(10, 128, 128)[0] > 1.2 * sums_s[0]
-    machine = library_of(analysis, "mpich", (64,))
-    assert machine.law_of_sums(256, 128) is None
-    assert machine.law_of_sums(2, 1) is None

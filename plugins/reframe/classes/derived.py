@@ -33,7 +33,7 @@ from plugins.reframe.classes import (
     no_modules,
     planned,
 )
-from plugins.reframe.foreign.listing import parameters_of
+from plugins.reframe.listing import parameters_of
 
 #: File in a launch's folder with the times, seconds since 1970, of its begin and end.
 TIMES = "launch.times"

@@ -5,7 +5,6 @@ import pytest
 
 from assay.cli.main import main
 from assay.tests.published_forms import published
-from plugins.reframe.foreign import children
 from records.errors import ExitStatus
 
 
@@ -47,17 +46,6 @@ def test_a_suite_is_listed_with_what_the_site_can_run(capsys, files):
     assert "Island: run, 1 variant; runs here in mpich, mpich-hydra," in text
     assert "Remote: run, 1 variant; not here: asks for system daint:gpu; virtual:all has" in text
     assert "2 files, 1 refused; 2 classes, 1 run here" in text
-
-
-def test_a_suite_is_listed_where_namespaces_are_refused_and_that_is_said_once(
-    capsys, files, monkeypatch
-):
-    words = (str(files), "--env", "SCRATCH=/scratch")
-    assert "namespaces" not in told(capsys, *words)
-    monkeypatch.setattr(children, "_UNSHARE", ("unshare", "--refused"))
-    text = " ".join(told(capsys, *words).split())
-    assert "Island: run, 1 variant" in text
-    assert text.count("namespaces are refused here: the files could write and connect") == 1
 
 
 def test_a_suite_is_listed_for_no_site(capsys, files):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listing of one file, loaded as ReFrame does, in a process made for it, which it may ruin."""
+"""Listing of one file, loaded as ReFrame does, in a process made for it, which it may ruin:
+`python -m` of this, its stdin a file, the suite's folder and Surroundings as JSON."""
 
 from __future__ import annotations
 
 import ast
-import errno
 import inspect
-import re
+import os
 import resource
 import sys
 import traceback
@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import reframe as rfm
 from reframe.core import runtime
 from reframe.core.config import load_config
@@ -24,14 +25,14 @@ from reframe.core.exceptions import ReframeFatalError, ReframeSyntaxError, SkipT
 from reframe.frontend.loader import RegressionCheckLoader
 from reframe.utility import import_module_from_file
 
-from plugins.reframe.foreign import listing as data
-from plugins.reframe.foreign.listing import KEPT_CHARACTERS, Listing, plain
+from plugins.reframe import listing as data
+from plugins.reframe.listing import KEPT_CHARACTERS, Listing, plain
+from records.forms import as_bytes
 
-#: Bytes that a process may use more than at the start.
-MEMORY_BYTES = 2 << 30
+#: Bytes that the process may write to a file.
+_FILE_BYTES = 64 << 20
 #: In place of a folder that is not found.
 _NOWHERE = "DIR"
-_UNREACHABLE = "Network is unreachable|failure in name resolution|Name or service not known"
 #: Variables of ReFrame's own that a class may leave to who uses it.
 _VALID = ("valid_systems", "valid_prog_environs")
 _NEEDED = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task")
@@ -55,13 +56,10 @@ def answer(file: str, root: str, around: data.Surroundings) -> Listing:
                 return Listing(file=file, is_test=False)
             return Listing(file=file, classes=_classes(file, around.variables), path=path)
         except BaseException as error:
-            _, hard = resource.getrlimit(resource.RLIMIT_AS)
-            resource.setrlimit(resource.RLIMIT_AS, (hard, hard))  # it may have run out
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
             folder = _folder_of(missing, file, root) if missing else _NOWHERE
             if folder in (_NOWHERE, *sys.path):
-                said = _refusal(error, file, folder, network=around.network)
-                return Listing(file=file, refused=said, path=path)
+                return Listing(file=file, refused=_refusal(error, file, folder), path=path)
         # In the suite itself: its own command puts the folder on the path.
         path.append(folder)
         sys.path.append(folder)
@@ -182,25 +180,19 @@ def _references(reference: Mapping[str, Any]) -> Iterator[data.ListedReference]:
                 yield data.ListedReference(*where, value, lower, upper, str(unit or ""))
 
 
-def _refusal(error: BaseException, file: str, folder: str, *, network: bool) -> str:
+def _refusal(error: BaseException, file: str, folder: str) -> str:
     """Say why the file cannot be loaded, and what helps; `folder` has the module that it lacks."""
     said, loading = _reason(error, file), f"while it is loaded{_line(error, file)}"
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     match error:
         case SystemExit():
             said = f"calls exit({error.code!r}) {loading}"
-        case MemoryError():
-            said = f"takes more than {MEMORY_BYTES >> 30} GiB of memory {loading}"
         case KeyError(args=[str(name)]) if frame.f_globals["__name__"] == "os":
             said = f"needs the environment variable {name} {loading}"
             said += f"; give it with --env {name}=VALUE"
         case ModuleNotFoundError(name=str(name)):
             helps = f"PYTHONPATH={folder}, in a campaign by `path`, or install it where assay is"
             said = f"needs the Python module {name} {loading}; give its folder with --env {helps}"
-        case OSError(errno=errno.EROFS):
-            said = f"writes {error.filename or 'a file'} {loading}; nothing was written"
-        case Exception() if not network and re.search(_UNREACHABLE, said):
-            said += "; it needs the network: allow that with --network"
     return said
 
 
@@ -231,3 +223,22 @@ def _line(error: BaseException, file: str) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     found = [one for one in frames if one.filename.startswith(str(Path(file).parent))]
     return f" ({Path(found[-1].filename).name}:{found[-1].lineno})" if found else ""
+
+
+def main() -> None:
+    """List the file, its environment made, and leave the listing in the working directory."""
+    order = sys.stdin.buffer.read()
+    file, root, around = msgspec.json.decode(order, type=tuple[str, str, data.Surroundings])
+    set_up(around.configuration)
+    home = Path.cwd()
+    os.environ.clear()
+    os.environ |= {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **around.environment}
+    os.environ |= {"HOME": str(home), "TMPDIR": str(home)}
+    sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, _FILE_BYTES))
+    (home / data.ANSWER).write_bytes(as_bytes(answer(file, root, around)))
+    os._exit(0)  # at once, whatever threads the file has
+
+
+if __name__ == "__main__":
+    main()

@@ -1,15 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain data of a listing: contents of a file of a ReFrame suite, and what it finds around it."""
+"""Listings of files of ReFrame suites, each loaded by a process of its own, and their plain data.
+
+Without ReFrame, and without a line of the suite.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import Struct, field
 
-from records.forms import Part, key
+from records.forms import Part, as_bytes, key
+from records.text.plain_text import end_of_output, one_line, plain_data
+
+#: Files at once, on nodes of many cores that others use too.
+_MOST_AT_ONCE = 8
+#: File in the folder of a process in which it leaves its listing.
+ANSWER = "answer"
 
 #: Variants of a class that are made; characters of a text and entries of a list that are kept.
 MOST_VARIANTS, KEPT_CHARACTERS, KEPT_ENTRIES = 256, 2000, 1000
@@ -125,7 +145,6 @@ class Listing(Part):
     is_test: Annotated[bool, key("True if ReFrame would take it for a file of tests.")] = True
     classes: Annotated[list[ListedClass], key("Its test classes.")] = []
     path: Annotated[list[str], key("Folders of the suite whose modules it did not find.")] = []
-    isolation: Annotated[Literal["namespaces", "none"], key("Method that kept it apart.")] = "none"
     seconds: Annotated[float, key("Time that listing took.")] = 0.0
 
 
@@ -149,5 +168,64 @@ class Surroundings(Struct):
     environment: dict[str, str] = {}
     configuration: dict[str, Any] = field(default_factory=lambda: NEUTRAL)
     variables: dict[str, Any] = {}
-    network: bool = False
     limit_s: float = 60.0
+
+
+def list_files(files: Sequence[Path], around: Surroundings) -> list[Listing]:
+    """List each file, in their order; one that cannot be listed is refused, with a reason."""
+    root = os.path.commonpath([str(file.absolute().parent) for file in files] or ["/"])
+    with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(os.sched_getaffinity(0)))) as pool:
+        return [*pool.map(partial(_listed, root=root, around=around), files)]
+
+
+def _listed(path: Path, root: str, around: Surroundings) -> Listing:
+    """List a file by a process of its own, which is ended with all that it leaves in its session.
+    No file that does not name ReFrame has tests."""
+    file = str(path.absolute())
+    with suppress(OSError):
+        if b"reframe" not in path.read_bytes():
+            return Listing(file=file, is_test=False)
+    own = os.environ.keys() & {"LD_LIBRARY_PATH", "PATH", "PYTHONPATH"}
+    with (
+        tempfile.TemporaryDirectory(None, "assay-listing-", ignore_cleanup_errors=True) as folder,
+        Path(folder, "output").open("wb") as output,
+        Path(folder, "order").open("w+b") as order,
+    ):
+        order.write(as_bytes((file, root, around)))
+        order.seek(0)
+        began, status = time.monotonic(), None
+        process = subprocess.Popen(
+            (sys.executable, "-P", "-m", "plugins.reframe.lister"),
+            stdin=order,
+            stdout=output,
+            stderr=output,
+            cwd=folder,
+            env={name: os.environ[name] for name in own},
+            start_new_session=True,
+        )
+        with suppress(subprocess.TimeoutExpired):
+            status = process.wait(around.limit_s)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        found = _answer(file, Path(folder), status, around.limit_s)
+    found.seconds = round(time.monotonic() - began, 3)
+    return found
+
+
+def _answer(file: str, folder: Path, status: int | None, limit_s: float) -> Listing:
+    """The listing that a process left; `status`: how it ended, None: not in time."""
+    try:
+        answer = plain_data(msgspec.json.decode((folder / ANSWER).read_bytes()))
+        found = msgspec.convert(answer, Listing)
+    except (OSError, msgspec.MsgspecError):
+        refused = f"ends the process that loads it, with status {status}"
+        if status is None:
+            refused = f"does not end within {limit_s:g} s"
+        elif status < 0:
+            refused = f"the process that loads it ended by {signal.Signals(-status).name}"
+        printed = (folder / "output").read_text(errors="replace").splitlines()
+        said = f"; it prints: {end_of_output(printed)}" if any(map(str.strip, printed)) else ""
+        found = Listing(file=file, refused=refused + said)
+    found.refused = one_line(found.refused)
+    return found

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test files of ReFrame suites, listed by children: what is said of their classes."""
+"""Test files of ReFrame suites, listed by processes: what is said of their classes; a broken file
+is listed or refused in a line, and the others go on."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from plugins.reframe.foreign.children import list_files
-from plugins.reframe.foreign.lister import _folder_of
-from plugins.reframe.foreign.listing import ListedReference, Listing, Surroundings
+from plugins.reframe.lister import _folder_of
+from plugins.reframe.listing import ListedReference, Listing, Surroundings, list_files
 
 TEST = """
 import reframe as rfm
@@ -57,17 +58,37 @@ class Ring(rfm.RunOnlyRegressionTest):
     def rate(self):
         return sn.extractsingle(r'(\\S+)', self.stdout, 1, float)
 '''
+LEFT = ["sleep", f"{100_000 + os.getpid()}"]
+#: What a file does while it is loaded → part of its reason; "" where it is listed as usual.
+BROKEN = {
+    "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start()": "",
+    f"import subprocess; subprocess.Popen({LEFT})": "",
+    f"import os\nif os.fork() == 0: os.execvp('sleep', {LEFT})": "",
+    "import tempfile; tempfile.NamedTemporaryFile().write(b'x')": "",
+    "import sys; sys.stdout.write('\\x1b[2J{]' * 1000); sys.stdout.flush()": "",
+    "while True: print('x' * 10**6)": "File too large",
+    "import os; os.write(1, b'so far\\n'); os._exit(4)": "with status 4; it prints: so far",
+    "import os; os._exit(0)": "ends the process that loads it, with status 0",
+    "import sys; sys.exit(3)": "calls exit(3) while it is loaded",
+    "import ctypes; ctypes.string_at(0)": "ended by SIGSEGV",
+    "raise RuntimeError('a\\nb\\x1b[31m')": "RuntimeError: a b",
+    "raise KeyboardInterrupt": "KeyboardInterrupt",
+    "def": "SyntaxError",
+    "input()": "EOFError",
+    "import os; os.environ['ASSAY_NOTIFY']": "needs the environment variable ASSAY_NOTIFY",
+    "import time; time.sleep(600)": "does not end within 5 s",
+}
 
 
-def listed(folder: Path, text: str) -> Listing:
-    file = folder / "suite_file.py"
-    file.write_text(text)
-    (found,) = list_files([file], Surroundings())
-    return found
+def listed(folder: Path, *texts: str, limit_s: float = 60.0) -> list[Listing]:
+    files = [folder / f"file_{number:02}.py" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    return list_files(files, Surroundings(limit_s=limit_s))
 
 
 def test_a_class_is_described(tmp_path: Path) -> None:
-    found = listed(tmp_path, RING)
+    (found,) = listed(tmp_path, RING)
     assert found.refused == ""
     (ring,) = found.classes
     assert (ring.name, ring.kind, ring.doc) == ("Ring", "run", "Sends a token around.")
@@ -86,7 +107,23 @@ def test_a_class_is_described(tmp_path: Path) -> None:
 
 
 def test_a_file_without_tests_is_none(tmp_path: Path) -> None:
-    assert not listed(tmp_path, "x = 1\n").is_test
+    assert not any(one.is_test for one in listed(tmp_path, "x = 1\n", "# reframe\n"))
+
+
+def test_a_broken_file_is_listed_or_refused_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_NOTIFY", "mailto://secret")
+    texts = [f"import reframe\n{deed}\n{TEST}" for deed in (*BROKEN, "")]
+    *found, last = listed(tmp_path, *texts, limit_s=5.0)
+    assert [cls.name for cls in last.classes] == ["Plain"], last.refused
+    for (deed, reason), listing in zip(BROKEN.items(), found, strict=True):
+        assert (reason in listing.refused, bool(listing.refused)) == (True, bool(reason)), deed
+        assert listing.refused.isprintable()
+        assert len(listing.classes) == (0 if reason else 1), deed
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            assert (process / "cmdline").read_text().split("\0")[:2] != LEFT
 
 
 def test_a_folder_that_is_removed_while_modules_are_looked_for_has_none(
