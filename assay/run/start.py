@@ -15,7 +15,7 @@ from assay import ROOT
 from assay.build.sources import refuse_stale_builds
 from assay.build.spack import locked
 from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
-from assay.plan.cases import planned_variants, refuse_foreign_parameters
+from assay.plan.cases import planned_variants
 from assay.run import infrastructure
 from assay.run.driver import Driver
 from assay.run.progress import Interruption, Progress, time_text
@@ -182,14 +182,7 @@ def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
             f" name the folder that holds it with --checks, as it was"
             f" {', '.join(plan.checks_folders) or 'another version'}"
         )
-    refuse_foreign_parameters(plan, run.plan_file)
     _refuse_unfit_checks(plan)
-    needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
-    if needed > (nodes := site.facts().nodes):
-        raise AssayError(
-            f"{run.path} needs {needed} nodes; site {site.name} has {nodes} now. Bring up as"
-            " many as the run began with."
-        )
 
 
 def _placed(site: Site, plan: Plan, say: Say) -> tuple[Site, Allocation | None]:
