@@ -133,19 +133,9 @@ class Combination:
     job: dict[str, Any]
     alone: bool | None = None
 
-    @property
-    def check(self) -> str:
-        """The name of its check."""
-        return self.definition.name
 
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A combination in one environment."""
-
-    id: str
-    environment: str
-    combination: Combination
+#: Id, combination and environment of a case.
+Case = tuple[str, Combination, str]
 
 
 def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
@@ -162,7 +152,7 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
     owners: dict[str, Combination] = {}
     left_out: list[str] = []
     for combination in _combinations(campaign, site, left_out):
-        check, job = combination.check, combination.job
+        check, job = combination.definition.name, combination.job
         params_json = canonical_json(combination.params)
         for environment in combination.environments:
             digest = case_digest(check, environment, params_json)
@@ -180,9 +170,8 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
                 )
             if not (owner.relative or combination.relative):
                 raise AssayError(f"{here} gives a case that {there} gives too: {case}; keep one")
-    ids = case_ids([combination.check for combination, _ in pairs], digests)
-    cases = zip(ids, pairs, strict=True)
-    return [Case(case_id, name, combination) for case_id, (combination, name) in cases], left_out
+    ids = case_ids([combination.definition.name for combination, _ in pairs], digests)
+    return [(case_id, *pair) for case_id, pair in zip(ids, pairs, strict=True)], left_out
 
 
 def _combinations(
@@ -197,8 +186,7 @@ def _combinations(
         environments = campaign.environments_of(entry)
         if not environments:
             continue
-        asked = ((name, getattr(entry, name)) for name in JOB)
-        job = {name: value for name, value in asked if value}
+        job = {name: value for name in JOB if (value := getattr(entry, name))}
         site = whole_site.with_cpus_per_task(entry.cpus_per_task)
         for given in combinations(entry, definition):
             relative = is_relative(definition, given)
