@@ -49,6 +49,14 @@ PROGRAMS = ("Programs", "BlasPrograms", "Hpl", "Su3Rmd")
 MOST_KEPT = 64
 #: Bytes of the greatest program whose digest is taken.
 MOST_BYTES = 1 << 28
+#: Seconds of the job: for itself, and for each environment.
+_JOB_S, _ENVIRONMENT_S = 60, 60
+#: Seconds that a good launch of a run proves its environment to a driver that resumes it.
+_PROVED_S = 3600.0
+#: How often an environment is tried before it counts as broken: a start may fail by chance.
+_TRIES = 2
+#: States in which Slurm, not the environment, has ended the job.
+_LOST = {"BOOT_FAIL", "CANCELLED", "NODE_FAIL", "PREEMPTED", "DEADLINE"}
 
 
 def kept_folder() -> Path:
@@ -169,16 +177,6 @@ def _file_digest(path: str, _stamp: tuple[int, ...]) -> str:
         if os.fstat(file.fileno()).st_size <= MOST_BYTES:
             return hashlib.file_digest(file, "sha256").hexdigest()
     return ""
-
-
-#: Seconds of the job: for itself, and for each environment.
-_JOB_S, _ENVIRONMENT_S = 60, 60
-#: Seconds that a good launch of a run proves its environment to a driver that resumes it.
-_PROVED_S = 3600.0
-#: How often an environment is tried before it counts as broken: a start may fail by chance.
-_TRIES = 2
-#: States in which Slurm, not the environment, has ended the job.
-_LOST = {"BOOT_FAIL", "CANCELLED", "NODE_FAIL", "PREEMPTED", "DEADLINE"}
 
 
 @dataclass

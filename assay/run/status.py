@@ -24,6 +24,9 @@ from records.text.plain_text import one_line
 from records.text.reasons import grouped
 from reports.notation.labels import shortened
 
+#: Runs that are proposed, and columns of a proposal.
+MOST_OFFERED, _WIDTH = 5, 80
+Fits = Callable[[RunDirectory], bool]
 State = Literal["complete", "failed", "running", "stopped"]
 BadStatus = Literal["failed", "wrong", "lost"]
 OK: Literal["ok"] = "ok"
@@ -179,12 +182,6 @@ def now_text(status: StatusForm) -> str | None:
     if current is None:
         return "it is running"
     return one_line(f"{current.what} {current.queue.told()}")
-
-
-#: Runs that are proposed, and columns of a proposal.
-MOST_OFFERED, _WIDTH = 5, 80
-
-Fits = Callable[[RunDirectory], bool]
 
 
 def run_of(
