@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of a campaign on a site: what the command line and the site's environments leave of it,
-and every case of that, parameters complete and validated, each once; those of a plan that was read
-from a run directory are validated before they reach a job script."""
+and every case of that, parameters complete and validated, each once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from assay.schema import Campaign
 from assay.schema.model import Scale, Variant
@@ -19,7 +18,6 @@ from assay.schema.rules import combinations, refuse_too_many_cases
 from assay.sites.site import SiteFacts
 from checks.common.definition import CheckDefinition
 from checks.common.parameters import Parameters
-from checks.common.registry import checks_with
 from checks.common.sizing import is_relative, sized
 from records.errors import AssayError
 from records.input_files import line_with, read_whole
@@ -27,7 +25,6 @@ from records.run.plan import Plan, canonical_json, case_digest, case_ids
 
 #: Keys of an entry that ask something of a job beside ranks.
 JOB = ("cpus_per_task", "resources")
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,8 @@ class Narrowing:
         kept, scale = self.environments or environments, self.scale or campaign.scale
         # Entries keep their places, by which messages name them.
         cases = [
-            one if one.check in (self.checks or checks) else one.model_copy(update=_NOWHERE)
-            for one in (entry.at(scale) for entry in campaign.cases)
+            entry if entry.check in (self.checks or checks) else entry.model_copy(update=_NOWHERE)
+            for entry in (whole.at(scale) for whole in campaign.cases)
         ]
         return campaign.model_copy(
             update={
@@ -136,19 +133,9 @@ class Combination:
     job: dict[str, Any]
     alone: bool | None = None
 
-    @property
-    def check(self) -> str:
-        """The name of its check."""
-        return self.definition.name
 
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A combination in one environment."""
-
-    id: str
-    environment: str
-    combination: Combination
+#: Id, combination and environment of a case.
+Case = tuple[str, Combination, str]
 
 
 def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
@@ -165,7 +152,7 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
     owners: dict[str, Combination] = {}
     left_out: list[str] = []
     for combination in _combinations(campaign, site, left_out):
-        check, job = combination.check, combination.job
+        check, job = combination.definition.name, combination.job
         params_json = canonical_json(combination.params)
         for environment in combination.environments:
             digest = case_digest(check, environment, params_json)
@@ -183,9 +170,8 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
                 )
             if not (owner.relative or combination.relative):
                 raise AssayError(f"{here} gives a case that {there} gives too: {case}; keep one")
-    ids = case_ids([combination.check for combination, _ in pairs], digests)
-    cases = zip(ids, pairs, strict=True)
-    return [Case(case_id, name, combination) for case_id, (combination, name) in cases], left_out
+    ids = case_ids([combination.definition.name for combination, _ in pairs], digests)
+    return [(case_id, *pair) for case_id, pair in zip(ids, pairs, strict=True)], left_out
 
 
 def _combinations(
@@ -200,8 +186,7 @@ def _combinations(
         environments = campaign.environments_of(entry)
         if not environments:
             continue
-        asked = ((name, getattr(entry, name)) for name in JOB)
-        job = {name: value for name, value in asked if value}
+        job = {name: value for name in JOB if (value := getattr(entry, name))}
         site = whole_site.with_cpus_per_task(entry.cpus_per_task)
         for given in combinations(entry, definition):
             relative = is_relative(definition, given)
@@ -264,26 +249,14 @@ def brief(params: dict[str, Any]) -> str:
 
 def planned_variants(plan: Plan, file: Path) -> dict[str, Variant]:
     """The variants that the plan's environments are. Raises AssayError for others than a
-    campaign could have asked for."""
-    return {
-        name: _asked(Variant, value, file, ("variants", name))
-        for name, value in plan.variants.items()
-    }
-
-
-def refuse_foreign_parameters(plan: Plan, file: Path) -> None:
-    """Raise AssayError for a case whose parameters no campaign could have asked for. `assay run`
-    validated them when it wrote the plan; since then the file may have been changed."""
-    checks = checks_with(plan.brought)
-    for case in plan.cases:
-        _asked(checks[case.check].parameters, case.params, file, ("cases", case.id))
-
-
-def _asked(model: type[_Model], value: object, file: Path, place: tuple[str, str]) -> _Model:
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        problem = next(model_problems(error, model, value))
-        where = f"{file}:{line_with(read_whole(file), *place)}"
-        named = ".".join(map(str, (place[1], *problem.location)))
-        raise AssayError(f"{where}: {named}: {problem.message}") from error
+    campaign could have asked for. Cases are validated by the session that runs them."""
+    variants: dict[str, Variant] = {}
+    for name, value in plan.variants.items():
+        try:
+            variants[name] = Variant.model_validate(value)
+        except ValidationError as error:
+            problem = next(model_problems(error, Variant, value))
+            where = f"{file}:{line_with(read_whole(file), 'variants', name)}"
+            named = ".".join(map(str, (name, *problem.location)))
+            raise AssayError(f"{where}: {named}: {problem.message}") from error
+    return variants

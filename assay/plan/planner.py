@@ -16,6 +16,7 @@ from assay.schema import Campaign
 from assay.schema.model import Blocks, ReframeEntry
 from assay.schema.problems import listed
 from assay.sites.site import Site, SiteFacts
+from checks.common.definition import CheckDefinition
 from checks.common.parameters import unknown_resource
 from checks.common.registry import Checks, brought_by, descriptions_of, folders_of, metrics_of
 from records.errors import AssayError
@@ -24,8 +25,8 @@ from records.run.plan import Plan, PlannedCase, Sequential, Totals
 from reports.notation.labels import case_names
 
 LEAST_LAUNCH_LIMIT_S = 60.0
-#: Parameters of cases that only a plugin serves, and its name.
-_SERVED_BY = {"mpi_profile": "profile"}
+#: Parameter of cases that plugin profile alone serves.
+_PROFILE = "mpi_profile"
 LAUNCH_LIMIT_FACTOR = 10.0
 
 
@@ -34,20 +35,16 @@ def completed(campaign: Campaign, site: Site) -> Campaign:
     serve is in its `left_out`."""
     for complete in hooks("campaign"):
         campaign = complete(campaign, site)
-    there = {plugin.name for plugin in plugins().values()}
-    unserved = {key: name for key, name in _SERVED_BY.items() if name not in there}
+    profiles = any(plugin.name == "profile" for plugin in plugins().values())
     kept, lacking = list[Any](), set[str]()
     for entry in campaign.cases:
         if isinstance(entry, ReframeEntry):  # its plugin would have replaced it
             lacking.add("tests of ReFrame suites: plugin reframe is missing")
             continue
-        gone = unserved.keys() & {*entry.fixed, *entry.matrix}
-        lacking.update(f"{key}: plugin {unserved[key]} is missing" for key in gone)
-        parts = {"fixed": entry.fixed, "matrix": entry.matrix}
-        less = {
-            name: {k: v for k, v in part.items() if k not in gone} for name, part in parts.items()
-        }
-        kept.append(entry.model_copy(update=less) if gone else entry)
+        parts = {"fixed": {**entry.fixed}, "matrix": {**entry.matrix}}
+        if not profiles and any(part.pop(_PROFILE, None) is not None for part in parts.values()):
+            lacking.add(f"{_PROFILE}: plugin profile is missing")
+        kept.append(entry if profiles else entry.model_copy(update=parts))
     if not lacking:
         return campaign
     without = campaign.model_copy(update={"cases": kept})
@@ -145,8 +142,7 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
     """Layout and cost of each case, worked out once for the environments of a combination.
     `by_option`: the command line said how many nodes there are."""
     previous, likely = None, site.likely()
-    for case in cases:
-        combination = case.combination
+    for case_id, combination, environment in cases:
         if combination is not previous:
             previous = combination
             definition = combination.definition
@@ -162,9 +158,9 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             features = definition.features_of(combination.parameters)
             estimate_s = round(definition.estimate_s(combination.parameters, layout, likely), 3)
         yield PlannedCase(
-            id=case.id,
-            check=combination.check,
-            environment=case.environment,
+            id=case_id,
+            check=definition.name,
+            environment=environment,
             params=combination.params,
             ranks=layout.ranks,
             ranks_per_node=layout.ranks_per_node,
@@ -175,28 +171,27 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             cpus_per_task=cpus,
             resources=resources or {},
             alone=combination.alone,
-            skipped=_lacks(case, features, definition.site_program, site) or unfit,
+            skipped=_lacks(definition, environment, features, site) or unfit,
         )
 
 
-def _lacks(case: Case, needed: frozenset[str], site_program: str, site: SiteFacts) -> str | None:
-    """Features that an environment does not offer, and why not each foreign program; None: nothing.
-    `site_program`: a program of the site that takes the place of ours, if it names one."""
-    reasons = site.missing.get(case.environment, {})
-    features = needed - site.environments[case.environment]
-    if not features:
-        gone = reasons.get(site_program)
-        return gone and f"programs.{site_program} of {case.environment} in the site.yaml: {gone}"
-    for target in (f.removeprefix("storage:") for f in features if f.startswith("storage:")):
-        known = sorted(f[8:] for f in site.environments[case.environment] if f[:8] == "storage:")
+def _lacks(
+    check: CheckDefinition[Any], environment: str, needed: frozenset[str], site: SiteFacts
+) -> str | None:
+    """Features that an environment does not offer, and why not each foreign program, also of one
+    that takes the place of ours; None: nothing."""
+    reasons, offered = site.missing.get(environment, {}), site.environments[environment]
+    if not (features := needed - offered):
+        gone = reasons.get(check.site_program)
+        return gone and f"programs.{check.site_program} of {environment} in the site.yaml: {gone}"
+    if target := next((f[8:] for f in features if f.startswith("storage:")), None):
+        known = sorted(f[8:] for f in offered if f.startswith("storage:"))
         return (
             f"site {site.name} declares no storage {target!r}; it has {listed(known) or 'none'}:"
             " give folder and file_system in `storage` of its site.yaml"
         )
-    text = (
-        f"environment {case.environment} lacks {listed(sorted(features))},"
-        f" which check {case.combination.check} needs"
-    )
+    lacking = listed(sorted(features))
+    text = f"environment {environment} lacks {lacking}, which check {check.name} needs"
     for program in sorted(f.removeprefix("program:") for f in features if f.startswith("program:")):
         where = f"programs.{program} of the environment in its site.yaml"
         reason = reasons.get(program)

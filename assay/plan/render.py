@@ -55,13 +55,7 @@ def _resolution(plan: Plan) -> str | None:
     """Line on the advantage of an environment that all blocks find; None where nothing is compared.
     Beyond the margin of 3 % it is found by a shift of its logarithm."""
     from reports.analysis.cells import LEAST_DIFFERENCE  # slow: SciPy
-    from reports.statistics.max_t import (  # slow: SciPy
-        LEAST_BLOCKS,
-        QUANTILE,
-        detectable,
-        shared_gain,
-    )
-    from reports.statistics.spending import DECLARED_SHARE, spent  # slow: SciPy
+    from reports.statistics import max_t, spending  # slow: SciPy
 
     feasible = [case for case in plan.cases if case.skipped is None]
     names = {case.environment for case in feasible}
@@ -69,18 +63,19 @@ def _resolution(plan: Plan) -> str | None:
     scopes = {(case.check, case.params.get("placement")) for case in feasible}
     if not pairs:
         return None
-    if plan.blocks < LEAST_BLOCKS:
-        least = f"at least {LEAST_BLOCKS} are needed"
+    if plan.blocks < max_t.LEAST_BLOCKS:
+        least = f"at least {max_t.LEAST_BLOCKS} are needed"
         return f"blocks: {plan.blocks} cannot separate environments; {least}"
     questions, gain, judged = pairs * (1 + len(scopes)), 1.0, ""
     if plan.sequential is None:
-        error = QUANTILE / (questions + pairs * len(feasible) // len(names))
+        error = max_t.QUANTILE / (questions + pairs * len(feasible) // len(names))
     else:
-        error = spent(plan.blocks, plan.sequential.stages) * DECLARED_SHARE / questions
-        gain = shared_gain(len(names))
+        spent = spending.spent(plan.blocks, plan.sequential.stages)
+        error = spent * spending.DECLARED_SHARE / questions
+        gain = max_t.shared_gain(len(names))
         after = ", ".join(map(str, plan.sequential.interims))
         judged = f"judged after blocks {after} until known: {', '.join(plan.sequential.until)}; "
-    shifts = {s: min(s * detectable(plan.blocks, error, gain), 50.0) for s in SPREADS}
+    shifts = {s: min(s * max_t.detectable(plan.blocks, error, gain), 50.0) for s in SPREADS}
     told = (
         f"{percent(ratio - 1, 1) if ratio < 2 else signed_percent(ratio)} (s = {percent(s, 0)})"
         for s, ratio in ((s, LEAST_DIFFERENCE * exp(shift)) for s, shift in shifts.items())

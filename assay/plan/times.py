@@ -7,9 +7,9 @@ The estimate of a case is the median of its own launches, else the shipped one, 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 from statistics import median
@@ -49,44 +49,14 @@ def interval(started_at: str | None, ended_at: str | None) -> tuple[float, float
     return None if began is None or ended is None or ended < began else (began, ended)
 
 
-class Pace:
-    """The time between launches, and how many run side by side, by launches in the order of their
-    ends. Before the first launch of a check in an environment programs are built; pauses of a run
-    that stopped are gaps, too, which the median does not heed."""
-
-    def __init__(self) -> None:
-        #: Seconds of launches, seconds in which at least one ran, and the end of the last one.
-        self._busy_s = self._covered_s = 0.0
-        self.reached: float | None = None
-        self._gaps: deque[float] = deque(maxlen=GAPS)
-        self._built = set[tuple[str, str]]()
-
-    def add(self, case: PlannedCase, began: float, ended: float) -> None:
-        """Take in a launch of a case."""
-        before = began if self.reached is None else self.reached
-        if (built := (case.check, case.environment)) in self._built:
-            self._gaps.append(max(0.0, began - before))
-        self._built.add(built)
-        self._busy_s += ended - began
-        self._covered_s += max(0.0, ended - max(began, before))
-        self.reached = max(ended, before)
-
-    def between_s(self, otherwise_s: float) -> float:
-        """Seconds between two launches."""
-        return median(self._gaps) if len(self._gaps) >= FEW else otherwise_s
-
-    def at_once(self, otherwise: float) -> float:
-        """Launches that run side by side."""
-        if len(self._gaps) < FEW or not self._covered_s:
-            return otherwise
-        return max(1.0, self._busy_s / self._covered_s)
-
-
 class Clock:
-    """Seconds that are left of a run: the plan's estimates, corrected by what its launches took.
+    """Seconds that are left of a run: the plan's estimates, corrected by what its launches took, in
+    the order of their ends.
 
     `begun`: when the run began, in seconds since 1970; without it and `records` it is the time of
-    the whole run, up to the first judgement of a sequential design, or of all `blocks`.
+    the whole run, up to the first judgement of a sequential design, or of all `blocks`. Before the
+    first launch of a check in an environment programs are built; pauses of a run that stopped are
+    gaps between launches, too, which the median does not heed.
     """
 
     def __init__(
@@ -97,7 +67,7 @@ class Clock:
         begun: float | None = None,
         blocks: int | None = None,
     ) -> None:
-        self._times, self._begun, self.pace = plan.times, begun, Pace()
+        self._times = plan.times
         asked = asked_blocks(plan, interims)
         self._cases = {case.id: case for case in plan.cases if case.skipped is None}
         self._left = {
@@ -108,6 +78,10 @@ class Clock:
         #: they were estimated at.
         self.took: defaultdict[str, list[float]] = defaultdict(list)
         self._seen: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        #: Seconds in which at least one launch ran, end of the last one, and gaps between two.
+        self._covered_s, self._reached = 0.0, begun
+        self._gaps: deque[float] = deque(maxlen=GAPS)
+        self._built = set[tuple[str, str]]()
         for record in records:
             self.add(record)
 
@@ -117,12 +91,30 @@ class Clock:
         if case is None or record.block < 1:
             return
         self._left[case.id].discard(record.block)
-        if (times := interval(record.started_at, record.ended_at)) is not None:
-            self.pace.add(case, *times)
-            took_s = times[1] - times[0]
-            self.took[case.id].append(took_s)
-            for seen in (self._seen[""], self._seen[case.check]):
-                seen[0], seen[1] = seen[0] + took_s, seen[1] + case.estimate_s
+        if (times := interval(record.started_at, record.ended_at)) is None:
+            return
+        began, ended = times
+        before = began if not self._built or self._reached is None else self._reached
+        if (built := (case.check, case.environment)) in self._built:
+            self._gaps.append(max(0.0, began - before))
+        self._built.add(built)
+        self._covered_s += max(0.0, ended - max(began, before))
+        self._reached = max(ended, before)
+        self.took[case.id].append(ended - began)
+        for seen in (self._seen[""], self._seen[case.check]):
+            seen[0], seen[1] = seen[0] + ended - began, seen[1] + case.estimate_s
+
+    @property
+    def between_s(self) -> float:
+        """Seconds between two launches."""
+        return median(self._gaps) if len(self._gaps) >= FEW else self._times.between_s
+
+    @property
+    def at_once(self) -> float:
+        """Launches that run side by side."""
+        if len(self._gaps) < FEW or not self._covered_s:
+            return self._times.at_once
+        return max(1.0, self._seen[""][0] / self._covered_s)
 
     def launch_s(self, case_id: str) -> float:
         """Seconds of a launch, by the estimate and those that were seen, without the gap before."""
@@ -139,19 +131,16 @@ class Clock:
     def left_s(self, now: float | None = None) -> float:
         """Seconds left; at the time `now` of a run that goes on, without what its launch or builds
         under way have taken."""
-        times, pace = self._times, self.pace
         launches = sum(map(len, self._left.values()))
         if not launches:
             return 0.0
         launches_s = sum(len(left) * self.launch_s(one) for one, left in self._left.items() if left)
-        launches_s += launches * pace.between_s(times.between_s)
-        launches_s /= pace.at_once(times.at_once)
-        ahead_s, since = 0.0, pace.reached
-        if since is None:
-            ahead_s, since = times.start_s + len(times.builds) * times.build_s, self._begun
-        spent_s = 0.0
-        if now is not None and since is not None:
-            spent_s = min(max(0.0, now - since), ahead_s + launches_s / launches)
+        launches_s = (launches_s + launches * self.between_s) / self.at_once
+        times, ahead_s, spent_s = self._times, 0.0, 0.0
+        if not self._built:
+            ahead_s = times.start_s + len(times.builds) * times.build_s
+        if now is not None and self._reached is not None:
+            spent_s = min(max(0.0, now - self._reached), ahead_s + launches_s / launches)
         return ahead_s + launches_s - spent_s
 
 
@@ -163,16 +152,15 @@ def clock_of(run: RunDirectory, records: Iterable[Record | Entry]) -> Clock:
 
 @dataclass(frozen=True)
 class Durations:
-    """Times of ok launches by case, and their pace, in an earlier `run` of the campaign; without it
-    estimates are the shipped ones."""
+    """Times of ok launches in an earlier `run` of the campaign; without it estimates are the
+    shipped ones."""
 
     run: str | None = None
-    took: Mapping[str, list[float]] = field(default_factory=dict)
-    pace: Pace = field(default_factory=Pace)
+    clock: Clock | None = None
 
     def estimated(self, case: PlannedCase) -> PlannedCase:
         """The case, whose estimate is the shipped one, with the median of its launches."""
-        if not (took := self.took.get(case.id)):
+        if self.clock is None or not (took := self.clock.took.get(case.id)):
             return case
         estimate_s = round(median(took), 3)
         return replace(case, estimate_s=estimate_s, rough_s=case.estimate_s, measured=len(took))
@@ -181,26 +169,24 @@ class Durations:
         """The time of a run of the cases of these checks besides its launches: until the first one
         each environment is proved, and a session begins."""
         feasible = [case for case in cases if case.skipped is None]
-        needed = {name for case in feasible for name in _builds_of(case, checks)}
-        built = {n for case in feasible if case.measured for n in _builds_of(case, checks)}
+        needed, built = set[str](), set[str]()
+        for case in feasible:
+            # The check of a case may be none of these.
+            programs = checks.get(case.check, CheckDefinition).builds
+            needed.update(names := [f"{program}-{case.environment}" for program in programs])
+            built.update(names if case.measured else ())
         return Times(
             runs=[self.run] if self.run else [],
             start_s=SESSION_S + PROOF_S * len({case.environment for case in feasible}),
             builds=sorted(needed - built),
             build_s=BUILD_S,
-            between_s=round(self.pace.between_s(BETWEEN_S), 3),
-            at_once=round(self.pace.at_once(1.0), 3),
+            between_s=round(self.clock.between_s, 3) if self.clock else BETWEEN_S,
+            at_once=round(self.clock.at_once, 3) if self.clock else 1.0,
         )
 
 
 #: Without an earlier run: shipped values.
 SHIPPED = Durations()
-
-
-def _builds_of(case: PlannedCase, checks: Checks) -> set[str]:
-    """The builds that a case needs, by name; its check may be none of these."""
-    programs = checks.get(case.check, CheckDefinition).builds
-    return {f"{program}-{case.environment}" for program in programs}
 
 
 def earlier_times(site: SiteAsRun, campaign: str) -> Durations:
@@ -213,5 +199,5 @@ def earlier_times(site: SiteAsRun, campaign: str) -> Durations:
             if plan.campaign == campaign and alike:
                 good = [entry for entry in run.ledger().entries if entry.status == "ok"]
                 if (clock := Clock(plan, records=good)).took:
-                    return Durations(run.run_id, clock.took, clock.pace)
+                    return Durations(run.run_id, clock)
     return SHIPPED

@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from typing import Any
 
 from assay.plan import clock_of
 from assay.probe.probe import Probes, WorkFolderError
 from assay.run import infrastructure
-from assay.run.environments import FailedBuilds, KeptBuilds, broken_message, lately_right, prove
+from assay.run.environments import KeptBuilds, broken_message, lately_right, prove
 from assay.run.launches import (
     Launch,
     RawArchives,
@@ -30,7 +31,7 @@ from assay.run.progress import Interruption, Progress, Waiting
 from assay.run.provenance import with_facts
 from assay.run.session import Session, WorkFolder
 from assay.sites.site import Site
-from checks.common.session.outcome import Outcome
+from checks.common.session.outcome import BuildFailure, Outcome
 from checks.common.slurm.commands import HALTING_S, limits_s
 from checks.common.slurm.job import ENDING_S, Allocation
 from records.errors import AssayError, ExitStatus, InfrastructureError
@@ -88,7 +89,8 @@ class Driver:
         #: Times that this driver made each launch, of 1 + `retries` times at most.
         self._made = Counter[tuple[str, int]]()
         self._most = 1 + int(self.plan.limits.get("retries") or 0)
-        self._failed_builds = FailedBuilds(run, self.plan.environments)
+        #: Builds that failed, by environment, whose launches are not run.
+        self._unbuilt: dict[str, list[BuildFailure]] = {}
         progress.names, progress.register = case_names(self.plan.cases), self.plan.register
         #: How many records of this driver are of launches that were not lost.
         self._results = 0
@@ -98,7 +100,7 @@ class Driver:
         Gives a sentence for each environment whose launches were not run, for a build failed.
         Raises InfrastructureError when Slurm, the work folder or the nodes fail."""
         # A job of an earlier driver writes into the folder that is put away.
-        self._end_other_jobs()
+        self._end_jobs(pause=self.interruption.sleep)
         try:
             # Before the first record: the chain begins with what is proven now.
             self._prove(self._to_come())
@@ -117,11 +119,16 @@ class Driver:
             self.waiting.over()
             # Where Slurm does not answer, the next driver ends them before it begins.
             with suppress(InfrastructureError):
-                self._end_steps()
-            with suppress(InfrastructureError):
-                infrastructure.end_jobs(self.site, self.work.name, clearing_s=LAST_CLEARING_S)
+                self._end_jobs(clearing_s=LAST_CLEARING_S)
         self.work.remove()
-        return self._failed_builds.told()
+        left = Counter(launch.environment for launch in self._to_come(built=False))
+        return [
+            f"{left[name]} launches of {name} were not run, for its build of"
+            f" {', '.join(failure.program for failure in failures)} failed; what it printed is in"
+            f" {self.run_directory.build_log(name)}"
+            for name, failures in sorted(self._unbuilt.items())
+            if left[name]
+        ]
 
     def _run_in_turn(self, writer: RecordWriter) -> None:
         """Run as many blocks of a sequential design as it takes, with a judgement between."""
@@ -188,28 +195,24 @@ class Driver:
         limit_s, _ = limits_s(coming[0].limit_s, self.site.description.longest_job_s)
         return infrastructure.with_time_for(self.own_job, limit_s + HALTING_S)
 
-    def _end_steps(self) -> None:
-        """End what launches that are over have left in the job that assay runs in."""
+    def _end_jobs(self, **how: Any) -> None:
+        """End the jobs of this run, and what its launches have left in that in which assay runs."""
         if self.own_job is not None:
             infrastructure.end_steps(self.site, self.work.name, self.own_job.job_id)
+        infrastructure.end_jobs(self.site, self.work.name, **how)
 
-    def _end_other_jobs(self) -> None:
-        """End the jobs of this run, and what its launches have left in that in which assay runs."""
-        infrastructure.end_jobs(self.site, self.work.name, pause=self.interruption.sleep)
-        self._end_steps()
-
-    def _to_come(self) -> list[Launch]:
+    def _to_come(self, *, built: bool = True) -> list[Launch]:
+        """Launches still to be run; not `built`: also those whose environment has no programs."""
         interims = self.run_directory.interims()
         coming = launches_to_come(self.plan, self.ledger.entries, interims)
-        unbuilt = self._failed_builds.launches
         left = (launch for launch in coming if self._made[launch.key] < self._most)
-        return [launch for launch in left if launch.key not in unbuilt]
+        return [one for one in left if not (built and one.environment in self._unbuilt)]
 
     def _run_asked(self, writer: RecordWriter) -> None:
         """Round by round; what a fault kept from being run comes again in the next one."""
         rounds_without_result = 0
         while coming := self._to_come():
-            self._end_other_jobs()
+            self._end_jobs(pause=self.interruption.sleep)
             entries = self.ledger.entries
             self.progress.begin(coming, len(entries), clock_of(self.run_directory, entries))
             before, fault = self._results, None
@@ -254,10 +257,9 @@ class Driver:
                 self.interruption.check()
                 self._refuse_overtime()
             status = session.wait()
-            for launch in waiting.values():
-                if not self._failed_builds.keep_back(launch):
-                    end = f"status {status}, {session.last_line() or 'nothing said'}"
-                    fault = f"ReFrame ended before its last launch ({end[:300]})"
+            if any(launch.environment not in self._unbuilt for launch in waiting.values()):
+                end = f"status {status}, {session.last_line() or 'nothing said'}"
+                fault = f"ReFrame ended before its last launch ({end[:300]})"
         return fault
 
     def _refuse_overtime(self) -> None:
@@ -281,8 +283,7 @@ class Driver:
         """Take in what a session says that is no outcome of a launch."""
         if message.build is not None:
             self.progress.doing(None)
-            if failure := self._failed_builds.keep(message.build):
-                self.progress.say(failure)
+            self._keep_failure(message.build)
         elif message.built is not None:
             self.progress.doing(None)
             self._kept_builds.take_in(message.built)
@@ -292,6 +293,15 @@ class Driver:
         elif message.progress is not None:
             self.progress.say(message.progress)
             self.progress.doing(message.progress)
+
+    def _keep_failure(self, failure: BuildFailure) -> None:
+        """Keep what a build printed that failed, unless no launch needs it."""
+        if (name := failure.environment) in self.plan.environments:
+            failures = self._unbuilt.setdefault(name, [])
+            failures.append(failure)
+            log = "\n".join(f"# {each.program}\n{each.output}" for each in failures)
+            file = self.run_directory.keep_build_log(name, log)
+            self.progress.say(f"the build of {failure.program} for {name} failed; see {file}")
 
     def _heed(self, faults: list[Outcome]) -> None:
         """Raise for what Slurm refuses for good, for the end of the allocation in which launches

@@ -17,7 +17,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,11 +30,10 @@ import msgspec
 from assay.build.sources import sources_digest
 from assay.probe.probe import Probes
 from assay.probe.trials import ProbeResult, Trial, TrialResult, fault_of, trial_of
-from assay.run.launches import Launch
 from assay.run.provenance import environment_as_run, variables_of
 from assay.run.session import WorkFolder
 from assay.sites.site import Site
-from checks.common.session.outcome import BuildFailure, CompleteBuild
+from checks.common.session.outcome import CompleteBuild
 from checks.common.sources import build_files, program_folders
 from records.errors import AssayError, InfrastructureError
 from records.input_files import opened
@@ -51,6 +49,14 @@ PROGRAMS = ("Programs", "BlasPrograms", "Hpl", "Su3Rmd")
 MOST_KEPT = 64
 #: Bytes of the greatest program whose digest is taken.
 MOST_BYTES = 1 << 28
+#: Seconds of the job: for itself, and for each environment.
+_JOB_S, _ENVIRONMENT_S = 60, 60
+#: Seconds that a good launch of a run proves its environment to a driver that resumes it.
+_PROVED_S = 3600.0
+#: How often an environment is tried before it counts as broken: a start may fail by chance.
+_TRIES = 2
+#: States in which Slurm, not the environment, has ended the job.
+_LOST = {"BOOT_FAIL", "CANCELLED", "NODE_FAIL", "PREEMPTED", "DEADLINE"}
 
 
 def kept_folder() -> Path:
@@ -137,41 +143,6 @@ class KeptBuilds:
         return digests, None
 
 
-class FailedBuilds:
-    """Output of failed builds, kept in the run directory, and launches that are not run for
-    them."""
-
-    def __init__(self, run: RunDirectory, environments: Iterable[str]) -> None:
-        self._run = run
-        self._failures: dict[str, list[BuildFailure]] = {name: [] for name in environments}
-        #: Launches that are kept back, with their environments.
-        self.launches: dict[tuple[str, int], str] = {}
-
-    def keep(self, failure: BuildFailure) -> str | None:
-        """Keep what the build printed; gives a sentence of it, None if no launch needs it."""
-        if (failures := self._failures.get(failure.environment)) is None:
-            return None
-        failures.append(failure)
-        log = "\n".join(f"# {each.program}\n{each.output}" for each in failures)
-        file = self._run.keep_build_log(failure.environment, log)
-        return f"the build of {failure.program} for {failure.environment} failed; see {file}"
-
-    def keep_back(self, launch: Launch) -> bool:
-        """True if a build of the launch's environment failed; then it is not run again either."""
-        if self._failures[launch.environment]:
-            self.launches[launch.key] = launch.environment
-        return launch.key in self.launches
-
-    def told(self) -> list[str]:
-        """A sentence for each environment whose launches were not run."""
-        return [
-            f"{number} launches of {name} were not run, for its build of"
-            f" {', '.join(each.program for each in self._failures[name])} failed; what it"
-            f" printed is in {self._run.build_log(name)}"
-            for name, number in sorted(Counter(self.launches.values()).items())
-        ]
-
-
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
@@ -206,16 +177,6 @@ def _file_digest(path: str, _stamp: tuple[int, ...]) -> str:
         if os.fstat(file.fileno()).st_size <= MOST_BYTES:
             return hashlib.file_digest(file, "sha256").hexdigest()
     return ""
-
-
-#: Seconds of the job: for itself, and for each environment.
-_JOB_S, _ENVIRONMENT_S = 60, 60
-#: Seconds that a good launch of a run proves its environment to a driver that resumes it.
-_PROVED_S = 3600.0
-#: How often an environment is tried before it counts as broken: a start may fail by chance.
-_TRIES = 2
-#: States in which Slurm, not the environment, has ended the job.
-_LOST = {"BOOT_FAIL", "CANCELLED", "NODE_FAIL", "PREEMPTED", "DEADLINE"}
 
 
 @dataclass

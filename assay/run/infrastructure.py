@@ -60,9 +60,7 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
         if not site.down_nodes_return:
             words = ["sinfo", "-hN", "--format=%N %T", "-p", site.description.slurm_partition]
             states = commands.pairs(answer_of(site, *words))
-            out = sorted(
-                f"{name} {state}" for name, state in states.items() if commands.is_down(state)
-            )
+            out = sorted(f"{n} {state}" for n, state in states.items() if commands.is_down(state))
             if (there := len(states) - len(out)) < nodes:
                 return (
                     f"launches need {nodes} nodes, and {there} of {len(states)} take jobs"
@@ -157,23 +155,20 @@ def refuse_unfit_cases(
 ) -> None:
     """Raise AssayError for a case of the plan that can never run in jobs of `most_nodes` and
     `longest_s`."""
-    names, partition = case_names(plan.cases), site.description.slurm_partition
-    other = f"Choose another partition (--site {site.name}:PARTITION), or"
-    for case in plan.cases:
-        if case.skipped is not None:
-            continue
+    partition = f"partition {site.description.slurm_partition} of site {site.name}"
+    for case in (case for case in plan.cases if case.skipped is None):
         if longest_s is not None and case.least_s + commands.HALTING_S > longest_s:
-            raise AssayError(
-                f"{names[case.id]} is estimated at {case.least_s:g} s; partition {partition} of"
-                f" site {site.name} ends jobs after {longest_s} s. {other} shorten the case;"
-                " nothing was run"
-            )
-        if most_nodes is not None and case.nodes > most_nodes:
-            raise AssayError(
-                f"{names[case.id]} needs {case.nodes} nodes; partition {partition} of site"
-                f" {site.name} allows a job {most_nodes}. {other} correct `nodes` in its"
-                " site.yaml; nothing was run"
-            )
+            unfit = f"is estimated at {case.least_s:g} s; {partition} ends jobs after {longest_s} s"
+            remedy = "shorten the case"
+        elif most_nodes is not None and case.nodes > most_nodes:
+            unfit = f"needs {case.nodes} nodes; {partition} allows a job {most_nodes}"
+            remedy = "correct `nodes` in its site.yaml"
+        else:
+            continue
+        raise AssayError(
+            f"{case_names(plan.cases)[case.id]} {unfit}. Choose another partition"
+            f" (--site {site.name}:PARTITION), or {remedy}; nothing was run"
+        )
 
 
 def partition_nodes(site: Site) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -41,6 +42,19 @@ from records.text.plain_text import masked, one_line
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
 LAUNCHES_PER_SESSION = 2000
+#: Characters of a reason; programs are quoted with a few hundred.
+_REASON_LENGTH = 4000
+#: What a record takes over from its launch, and from its outcome.
+_OF_LAUNCH = ("case_id", "check", "environment", "params", "ranks", "block", "attempt")
+_OF_OUTCOME = ("status", "started_at", "ended_at", "job_id", "nodes", "flags")
+#: The values of 200 million pairs fit.
+MOST_POINTS_BYTES = 1 << 32
+#: Archives that are held open: at the end of a block launches of the next one may end first.
+MOST_OPEN = 2
+#: Bytes read at once, of which half of RAW_LIMIT_BYTES is a multiple.
+_PIECE_BYTES = 1 << 20
+#: Opens a file of a session.
+_Open = Callable[[str], BufferedReader]
 
 
 @dataclass(frozen=True)
@@ -114,22 +128,6 @@ def in_sessions(coming: Sequence[Launch], mix_blocks: int) -> Iterator[list[Laun
     for _, launches in groupby(coming, key=lambda one: (one.block - 1) // size):
         while batch := [*islice(launches, LAUNCHES_PER_SESSION)]:
             yield batch
-
-
-#: Characters of a reason; programs are quoted with a few hundred.
-_REASON_LENGTH = 4000
-#: What a record takes over from its launch, and from its outcome.
-_OF_LAUNCH = ("case_id", "check", "environment", "params", "ranks", "block", "attempt")
-_OF_OUTCOME = ("status", "started_at", "ended_at", "job_id", "nodes", "flags")
-_PIECE_BYTES = 1 << 20
-#: The values of 200 million pairs fit.
-MOST_POINTS_BYTES = 1 << 32
-#: Archives that are held open: at the end of a block launches of the next one may end first.
-MOST_OPEN = 2
-#: Opens a file of a session.
-_Open = Callable[[str], BufferedReader]
-#: Takes bytes into a digest.
-_Update = Callable[[bytes], object]
 
 
 class RecordMaker:
@@ -212,20 +210,19 @@ class RawArchives:
         """
         artifacts, packed, faults = dict[str, str](), list[Packed](), list[str]()
         for kind, path in outcome.files.items():
-            digest = hashlib.sha256()
             try:
                 with read(path) as source:
                     size = os.fstat(source.fileno()).st_size
                     if kind == ARTIFACT:
-                        pieces = _digested(_range(source, 0, size), digest.update)
-                        artifacts[kind] = self._copied(pieces, size, f"{stem}.{SUFFIX}")
+                        artifacts[kind], digest = self._copied(source, size, f"{stem}.{SUFFIX}")
                     else:
-                        name = f"{stem}.{RAW_SUFFIX[kind]}"
-                        packed.append(Packed(name, _digested(_pieces(source, size), digest.update)))
+                        name, found = f"{stem}.{RAW_SUFFIX[kind]}", hashlib.sha256()
+                        packed.append(Packed(name, _pieces(source, size, found.update)))
                         artifacts[kind] = f"raw/{archive_name(block)}/{name}"
+                        digest = found.hexdigest()
                         if size > RAW_LIMIT_BYTES and RAW_CUT not in outcome.flags:
                             outcome.flags.append(RAW_CUT)
-                artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
+                artifacts[f"{kind}{CHECKSUM}"] = digest
             except FileNotFoundError:
                 faults += [f"{kind} is missing"] * (outcome.status == "ok")
             except RefusedFileError as error:
@@ -240,17 +237,19 @@ class RawArchives:
             outcome.status = "wrong" if outcome.status == "ok" else outcome.status
         return artifacts
 
-    def _copied(self, pieces: Iterable[bytes], size: int, name: str) -> str:
-        """Copy the values of a scan to a file of this name; gives its path in the run. Raises
-        RefusedFileError for one that is too long."""
+    def _copied(self, source: BufferedReader, size: int, name: str) -> tuple[str, str]:
+        """Copy the values of a scan to a file of this name; gives its path in the run, and its
+        digest. Raises RefusedFileError for one that is too long."""
         target = self._run.points / name
         if size > MOST_POINTS_BYTES:
             raise RefusedFileError(f"has {size} bytes; allowed: {MOST_POINTS_BYTES}")
         with _kept(target):
             target.parent.mkdir(mode=0o700, exist_ok=True)
-            with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
-                file.writelines(pieces)
-        return f"{FOLDER}/{name}"
+            with replacing(target, 0o600) as temporary, temporary.open("wb+") as file:
+                shutil.copyfileobj(source, file)
+                file.seek(0)
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return f"{FOLDER}/{name}", digest
 
     def _archive(self, block: int) -> ArchiveWriter:
         """The archive of a block, open; of more than MOST_OPEN the one opened first is closed."""
@@ -286,27 +285,19 @@ def _kept(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _digested(pieces: Iterable[bytes], update: _Update) -> Iterator[bytes]:
-    """The pieces of a file, as they are digested."""
-    for piece in pieces:
+def _pieces(
+    source: BufferedReader, size: int, update: Callable[[bytes], object]
+) -> Iterator[bytes]:
+    """The file, as it is digested; of a long one its head, a line that counts what is left out, and
+    its tail."""
+    half, left = RAW_LIMIT_BYTES // 2, size
+    while left > 0 and (piece := source.read(min(_PIECE_BYTES, left))):
+        left -= len(piece)
+        if size > RAW_LIMIT_BYTES and source.tell() == half:
+            piece += f"\n[assay: {size - 2 * half} bytes are left out here]\n".encode()
+            left = size - source.seek(size - half)
         update(piece)
         yield piece
-
-
-def _pieces(source: BufferedReader, size: int) -> Iterator[bytes]:
-    """The file; of a long one its head, a line that counts what is left out, and its tail."""
-    half = RAW_LIMIT_BYTES // 2
-    if size > RAW_LIMIT_BYTES:
-        yield from _range(source, 0, half)
-        yield f"\n[assay: {size - 2 * half} bytes are left out here]\n".encode()
-    yield from _range(source, size - half if size > RAW_LIMIT_BYTES else 0, size)
-
-
-def _range(source: BufferedReader, at: int, end: int) -> Iterator[bytes]:
-    source.seek(at)
-    while at < end and (piece := source.read(min(_PIECE_BYTES, end - at))):
-        yield piece
-        at += len(piece)
 
 
 def reason_of(reason: str | None) -> str | None:

@@ -15,14 +15,13 @@ from assay import ROOT
 from assay.build.sources import refuse_stale_builds
 from assay.build.spack import locked
 from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
-from assay.plan.cases import planned_variants, refuse_foreign_parameters
+from assay.plan.cases import planned_variants
 from assay.run import infrastructure
 from assay.run.driver import Driver
 from assay.run.progress import Interruption, Progress, time_text
 from assay.run.provenance import gather, only_here
 from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
-from assay.schema.model import Campaign
 from assay.sites.builds import spack_folders, spack_home
 from assay.sites.loading import add_checks_of, load_site
 from assay.sites.login import python_folders
@@ -49,20 +48,19 @@ def start_run(
     nodes_left_out: Collection[str] = (),
     *,
     narrowing: Narrowing = WHOLE,
-    begun: Callable[[RunDirectory], object] | None = None,
+    begun: Callable[[RunDirectory], object] = lambda _: None,
 ) -> StatusForm:
-    """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning.
-
-    `builder`: whose builds the environments are (spack, distribution); None: as the site says.
-    `nodes_left_out`: nodes that no launch may use. `begun` is called with the run directory before
-    the first launch.
-    """
+    """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning, with builds
+    of a `builder` (spack, distribution; None: as the site says), without `nodes_left_out`. `begun`
+    is called with the run directory before the first launch."""
     add_checks_of(site_name)
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
-    plan = _planned(completed(campaign, site), site, narrowing)
-    infrastructure.require_slurm(site)
+    earlier = earlier_times(site.provenance(), campaign.name)
+    plan = make_plan(completed(campaign, site), site.facts(), narrowing, durations=earlier)
+    refuse_stale_builds(site, plan.environments)
+    _refuse_unfit_checks(plan)
     progress = Progress(live)
     site, own_job = _placed(site, plan, progress.say)
     assert campaign.origin is not None
@@ -76,28 +74,18 @@ def start_run(
         in_one_job=own_job is not None or None,
     )
     _write_provenance(run, plan, gather(site, asked, run.run_id, plan), campaign_name)
-    if begun is not None:
-        begun(run)
+    begun(run)
     ledger = run.ledger()
     with _held(run, ledger):
         return _drive(run, ledger, site, progress, own_job)
 
 
-def _planned(campaign: Campaign, site: Site, narrowing: Narrowing) -> Plan:
-    """The plan of a campaign on a site where builds and checks of it are ready."""
-    earlier = earlier_times(site.provenance(), campaign.name)
-    plan = make_plan(campaign, site.facts(), narrowing, durations=earlier)
-    refuse_stale_builds(site, plan.environments)
-    _refuse_unfit_checks(plan)
-    return plan
-
-
 def _write_provenance(run: RunDirectory, plan: Plan, known: Provenance, campaign: str) -> None:
     """Write the first provenance of a run, with the words that the campaign was asked for by."""
-    folders = [GIVEN[Path(one)] for one in plan.checks_folders if Path(one) in GIVEN]
-    named = AsAsked(campaign=_from_here(campaign), checks=[*map(_from_here, folders)])
+    folders = [GIVEN[Path(folder)] for folder in plan.checks_folders if Path(folder) in GIVEN]
+    words = AsAsked(campaign=_from_here(campaign), checks=[*map(_from_here, folders)])
     try:
-        write_whole(run.provenance_file, replace(known, asked=named).without_secrets().to_json())
+        write_whole(run.provenance_file, replace(known, asked=words).without_secrets().to_json())
     except OSError as error:
         raise InfrastructureError(
             f"{run.provenance_file}: cannot be written ({error.strerror}); nothing was run"
@@ -126,11 +114,15 @@ def resume_run(
     run = open_run(run_name)
     plan, began = run.plan(), run.provenance().site
     ledger = run.ledger()  # damage is found before a cluster is asked
-    site = _site_again(run, site_name)
+    name = site_name or began.asked_as or plan.site
+    add_checks_of(name)
+    try:
+        site = load_site(name)
+    except InfrastructureError as error:
+        raise _resumable(run, str(error)) from error
     site = site.with_builds(began.builds).without_nodes(began.nodes_left_out or ())
     site = site.with_variants(planned_variants(plan, run.plan_file))
     _refuse_other_site(run, plan, site)
-    infrastructure.require_slurm(site)
     progress = Progress(live)
     site, own_job = _placed(site, plan, progress.say)
     with _held(run, ledger):
@@ -140,17 +132,6 @@ def resume_run(
             run = extend(run, ledger, blocks, progress.say, until_decided=until_decided)
             ledger = run.ledger()
         return _drive(run, ledger, site, progress, own_job)
-
-
-def _site_again(run: RunDirectory, site_name: str | None) -> Site:
-    """The site of this name, else that on which a run began."""
-    began = run.provenance().site
-    name = site_name or began.asked_as or run.plan().site
-    add_checks_of(name)
-    try:
-        return load_site(name)
-    except InfrastructureError as error:
-        raise _resumable(run, str(error)) from error
 
 
 def _refuse_unfit_checks(plan: Plan) -> None:
@@ -166,35 +147,23 @@ def _refuse_unfit_checks(plan: Plan) -> None:
 def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
     """Raise AssayError unless the run's launches still to come are what they were on this site."""
     began = run.provenance().site
-    if site.name != plan.site:
-        raise AssayError(
-            f"{run.path} was begun on site {plan.site}; resume it with --site {plan.site}"
-        )
-    if began.partition is not None and site.description.partition != began.partition:
-        raise AssayError(
-            f"{run.path} was begun on partition {began.partition}; resume it with --site"
-            f" {plan.site}:{began.partition}"
-        )
+    if site.name != plan.site or began.partition not in (None, site.description.partition):
+        where = f"{plan.site}:{began.partition}" if began.partition else plan.site
+        raise AssayError(f"{run.path} was begun on site {where}; resume it with --site {where}")
     if unknown := {case.check for case in plan.cases} - checks_with(plan.brought).keys():
         raise AssayError(
             f"{run.path} measures {', '.join(sorted(unknown))}, which is no check of this Assay;"
             f" name the folder that holds it with --checks, as it was"
             f" {', '.join(plan.checks_folders) or 'another version'}"
         )
-    refuse_foreign_parameters(plan, run.plan_file)
     _refuse_unfit_checks(plan)
-    needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
-    if needed > (nodes := site.facts().nodes):
-        raise AssayError(
-            f"{run.path} needs {needed} nodes; site {site.name} has {nodes} now. Bring up as"
-            " many as the run began with."
-        )
 
 
 def _placed(site: Site, plan: Plan, say: Say) -> tuple[Site, Allocation | None]:
     """The site with the longest job that Slurm's partition takes, and the job that assay runs in,
     if launches are its steps. Raises AssayError for a plan with launches that can never run there.
     """
+    infrastructure.require_slurm(site)
     most_nodes, longest_s = infrastructure.partition_limits(site)
     cases = [case for case in plan.cases if case.skipped is None]
     suites = [c.check for c in cases if isinstance(plan.brought.get(c.check), ReframeTest)]

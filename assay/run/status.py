@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple, cast
 
-import msgspec
-
 from assay.plan import clock_of
 from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import Form, Part, key
 from records.run.interims import Interim, asked_blocks, has_ended
 from records.run.plan import Plan
-from records.run.queue_state import QueueState, read_current
+from records.run.queue_state import CurrentJob, read_current
 from records.run.record import CASE_ID, Status, latest_attempts
 from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RESULTS, RunDirectory, newest_runs, open_run
@@ -26,6 +24,9 @@ from records.text.plain_text import one_line
 from records.text.reasons import grouped
 from reports.notation.labels import shortened
 
+#: Runs that are proposed, and columns of a proposal.
+MOST_OFFERED, _WIDTH = 5, 80
+Fits = Callable[[RunDirectory], bool]
 State = Literal["complete", "failed", "running", "stopped"]
 BadStatus = Literal["failed", "wrong", "lost"]
 OK: Literal["ok"] = "ok"
@@ -55,28 +56,6 @@ class ReasonPart(Part):
         str | None,
         key("Standard error of the first of them: a file below the run directory."),
     ]
-
-
-class QueuePart(Part):
-    """The current launch's job in Slurm."""
-
-    state: Annotated[
-        Literal["pending", "not-taken", "running"],
-        key("In the queue, not taken by Slurm now, or on nodes."),
-    ]
-    launch: Annotated[int, key("The launch's number in its session; -1: a build.")]
-    job_id: Annotated[str | None, key("Slurm's id of the job.")]
-    reason: Annotated[str, key("Slurm's reason why it waits.")]
-    since: Annotated[str, key("Since when (UTC).")]
-    waited_s: Annotated[float, key("Seconds since the job was handed in.")]
-    expected_start: Annotated[str | None, key("Slurm's own estimate (UTC).")]
-
-
-class CurrentPart(Part):
-    """Job that the driver of a run is at."""
-
-    what: Annotated[str, key("Purpose of the job.")]
-    queue: Annotated[QueuePart, key("Where the job is.")]
 
 
 class StatusForm(Form, kw_only=True):
@@ -112,7 +91,7 @@ class StatusForm(Form, kw_only=True):
     open: Annotated[list[str], key("Questions that a sequential design has still to answer.")]
     ended: Annotated[bool, key("True if a sequential design has ended, and for any other.")]
     driven: Annotated[bool | None, key("True if a driver is at the run; null: not looked for.")]
-    current: Annotated[CurrentPart | None, key("Job that the driver is at.")]
+    current: Annotated[CurrentJob | None, key("Job that the driver is at.")]
 
     @property
     def failed(self) -> int:
@@ -133,7 +112,6 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> StatusForm:
     ended = has_ended(plan, interims)
     complete = len(latest) == planned and not counts["lost"] and ended
     on_the_way: State = "complete" if complete else "running" if driven else "stopped"
-    current = read_current(run.path) if driven else None
     return StatusForm(
         run_id=run.run_id,
         run=str(run.path),
@@ -159,7 +137,7 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> StatusForm:
         open=interims[-1].open if interims else [],
         ended=ended,
         driven=driven,
-        current=CurrentPart.filled(current) if current else None,
+        current=read_current(run.path) if driven else None,
     )
 
 
@@ -203,14 +181,7 @@ def now_text(status: StatusForm) -> str | None:
     current = status.current
     if current is None:
         return "it is running"
-    queue = msgspec.convert(current.queue, QueueState, from_attributes=True)
-    return one_line(f"{current.what} {queue.told()}")
-
-
-#: Runs that are proposed, and columns of a proposal.
-MOST_OFFERED, _WIDTH = 5, 80
-
-Fits = Callable[[RunDirectory], bool]
+    return one_line(f"{current.what} {current.queue.told()}")
 
 
 def run_of(

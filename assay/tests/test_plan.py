@@ -11,11 +11,9 @@ import re
 from collections import Counter
 from itertools import groupby, permutations
 
-import msgspec
 import pytest
 
 from assay.plan import Narrowing, block_order, launch_limit_s, make_plan, render_plan
-from assay.plan.cases import refuse_foreign_parameters
 from assay.schema import campaign_from_text, load_campaign
 from assay.sites.site import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
@@ -238,19 +236,6 @@ def test_an_estimate_at_a_limit_is_allowed() -> None:
     exactly = plan_of(once).totals.node_hours
     assert plan_of(once.replace("node_hours: 5", f"node_hours: {exactly!r}"))
     refusal(once.replace("node_hours: 5", f"node_hours: {exactly * 0.999!r}"))
-
-
-@pytest.mark.parametrize("params", [{"p": 0}, {"n": "many"}, {"elsewhere": 1}])
-def test_parameters_that_no_campaign_could_ask_for_are_refused(params, tmp_path) -> None:
-    plan = plan_of(GOOD)
-    refuse_foreign_parameters(plan, tmp_path)
-    case = plan.cases[0]
-    changed = msgspec.structs.replace(case, params=case.params | params)
-    file = tmp_path / "plan.json"
-    plan = msgspec.structs.replace(plan, cases=[changed])
-    file.write_text(plan.to_json())
-    with pytest.raises(AssayError, match=f"plan.json:.*{case.id}.{next(iter(params))}"):
-        refuse_foreign_parameters(plan, file)
 
 
 def test_a_launch_limit_is_the_stated_one_or_ten_times_the_estimate() -> None:

@@ -8,12 +8,13 @@ for; it is no part of what a run is judged by.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from records.errors import AssayError
 from records.files import write_whole
+from records.forms import Part, key
 from records.input_files import read_whole
 
 #: `pending`: in Slurm's queue; `not-taken`: Slurm takes no further job now; `running`: on nodes.
@@ -23,17 +24,16 @@ State = Literal["pending", "not-taken", "running"]
 FILE = "queue.json"
 
 
-class QueueState(msgspec.Struct, frozen=True, kw_only=True):
-    """Job of a launch in Slurm's queue, or a build's (`launch` -1). Times are UTC. `waited_s`:
-    since the job was handed in; `expected_start`: Slurm's own estimate, if it has one."""
+class QueueState(Part, kw_only=True):
+    """Job of a launch in Slurm's queue."""
 
-    state: State
-    launch: int = -1
-    job_id: str | None = None
-    reason: str = ""
-    since: str
-    waited_s: float = 0.0
-    expected_start: str | None = None
+    state: Annotated[State, key("In the queue, not taken by Slurm now, or on nodes.")]
+    launch: Annotated[int, key("The launch's number in its session; -1: a build.")] = -1
+    job_id: Annotated[str | None, key("Slurm's id of the job.")] = None
+    reason: Annotated[str, key("Slurm's reason why it waits.")] = ""
+    since: Annotated[str, key("Since when (UTC).")]
+    waited_s: Annotated[float, key("Seconds since the job was handed in.")] = 0.0
+    expected_start: Annotated[str | None, key("Slurm's own estimate (UTC).")] = None
 
     @property
     def waiting(self) -> bool:
@@ -52,11 +52,11 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
         return f"waits since {since}{job}{reason}; estimated start: {start}"
 
 
-class CurrentJob(msgspec.Struct, frozen=True, kw_only=True):
-    """Job that a driver is at, for `assay status`; `what` it is for, in words."""
+class CurrentJob(Part, kw_only=True):
+    """Job that the driver of a run is at."""
 
-    what: str
-    queue: QueueState
+    what: Annotated[str, key("Purpose of the job.")]
+    queue: Annotated[QueueState, key("Where the job is.")]
 
 
 def readable_time(time: str) -> str:
