@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from assay.probe.probe import Probes, WorkFolderError
-from assay.probe.trials import ProbeResult, Trial, TrialResult, fault_of, trial_of
+from assay.probe.trials import ProbeResult, Trial, TrialResult, faults_of, trial_of
 from assay.run.infrastructure import trouble
 from assay.run.progress import Waiting
 from assay.run.work_folder import WorkFolder
@@ -113,8 +113,8 @@ class Preflight:
                     f"the job that proves the environments reported nothing of {name}: it ended, or"
                     " the work folder was full, before or in its `modules` and `prepare` lines"
                 )
-            if (fault := fault_of(self._site, name, result, ranks_per_node=1)) is not None:
-                faults[name] = fault
+            if found := faults_of(self._site, name, result, ranks_per_node=1):
+                faults[name] = "; ".join(found)
         return faults
 
     def _result(

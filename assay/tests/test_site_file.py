@@ -274,12 +274,6 @@ FAULTS = {
         (TCP, TCP.replace("lam\n", "lan\n"), "(did you mean lam?); allowed is an environment with"),
         (TCP, TCP.replace("lam\n", "lam-lamd\n"), "without `like`: lam"),
         (TCP, TCP.replace("lam\n", "[lam]\n"), "20: environments.lam-tcp.like: found a list of 1"),
-        ("schema: 2", "schema: 2\nlogin_modules: [a]", "2: login_modules: is a key no more: list"),
-        (
-            "preload: null",
-            "modules_folder: /x",
-            "26: environments.lam-lamd.modules_folder: is a key",
-        ),
         ("preload: null", "prelaod: null", "26: environments.lam-lamd.prelaod: unknown key (did"),
         ("{B: null, C: c}", "{D: null}", "22: environments.lam-tcp.variables.D: found nothing"),
         ("preload: null", "compiler: null", "26: environments.lam-lamd.compiler: is missing"),
