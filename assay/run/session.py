@@ -21,9 +21,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from assay.commands import libraries_of_python
 from assay.run.launches import Launch
 from assay.run.work_folder import WorkFolder
-from assay.sites.login import libraries_of_python
 from assay.sites.site import Site
 from checks.common.registry import BROUGHT_FILE, FOLDERS
 from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
