@@ -3,6 +3,7 @@
 told that they are needed; without a cluster."""
 
 import signal
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,12 +11,14 @@ from assay.plan import make_plan
 from assay.run import infrastructure
 from assay.run.infrastructure import Interruption, end_jobs, end_steps
 from assay.run.launches import Attempts, in_sessions, launches_to_come
+from assay.run.progress import Waiting
 from assay.schema import campaign_from_text
 from assay.tests.test_partition import SITE, say
 from assay.tests.test_partition import site as site_of_scripts
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.commands import Answer
-from records.errors import InfrastructureError
+from records.errors import AssayError, InfrastructureError
+from records.run.queue_state import QueueState
 from records.tests.made import record
 from records.waiting import CLEARING_S
 
@@ -194,3 +197,25 @@ def test_each_signal_asks_a_run_to_end_unless_it_is_ignored(name):
             interruption.check()
     finally:
         signal.signal(number, before)
+
+
+def waiting(folder, limit_s=None):
+    progress = SimpleNamespace(doing=lambda _: None, say=lambda _: None)
+    return Waiting(SimpleNamespace(path=folder), progress, limit_s)
+
+
+def pending(waited_s):
+    return QueueState(state="pending", since="2026-11-24T08:00:00.000Z", waited_s=waited_s)
+
+
+def test_nobody_has_waited_longer_than_the_run_has_been_going(tmp_path):
+    told = waiting(tmp_path, limit_s=1000.0)
+    told.heed(pending(1e300), "a build")
+    assert told.seconds < 1000
+    told.over()
+    assert told.seconds < 1000
+
+
+def test_the_limit_ends_a_run_that_has_waited(tmp_path):
+    with pytest.raises(AssayError, match="queue_s = 0 is used up"):
+        waiting(tmp_path, limit_s=0.0).heed(pending(1.0), "a build")
