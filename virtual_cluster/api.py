@@ -14,7 +14,7 @@ from typing import Any
 from records.errors import AssayError, ClusterDownError, InfrastructureError, UnreachableError
 from virtual_cluster import daemons, faults, host, namespaces
 from virtual_cluster import spec as plans
-from virtual_cluster.slurm_conf import cluster_files
+from virtual_cluster.daemons import cluster_files
 from virtual_cluster.spec import AUTO, ClusterSpec
 from virtual_cluster.state import State, cluster_lock, folders, load_state, locked_state
 

@@ -20,56 +20,47 @@ from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ONE, ClusterSpec
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands."""
-    commands = parser.add_subparsers(dest="cluster_command", required=True, metavar="COMMAND")
-    _add_up(commands)
-    _command(commands, "down", _down, "take a cluster down; nothing of it is left")
-    _command(commands, "revive", _revive, "start again what has ended: munged, slurmctld, nodes")
-    _command(commands, "status", _status, "nodes, network, jobs")
+    below = parser.add_subparsers(dest="cluster_command", required=True, metavar="COMMAND")
+    _add_up(_command(below, "up", _up, "bring a cluster up"))
+    _command(below, "down", _down, "take a cluster down; nothing of it is left")
+    _command(below, "revive", _revive, "start again what has ended: munged, slurmctld, nodes")
+    _command(below, "status", _status, "nodes, network, jobs")
     text = "a shell, or -- COMMAND, where jobs are submitted or run"
-    shell = _command(commands, "shell", _shell, text)
     where = "where (default: the login environment), and what to run instead of a shell"
+    shell = _command(below, "shell", _shell, text)
     shell.add_argument("words", nargs="*", metavar="[NODE] [-- COMMAND]", help=where)
     for name, act, text, result in (
         ("kill-node", Cluster.kill_node, "cut the power of a node", "has no power"),
         ("restore-node", Cluster.restore_node, "restore the power of a node", "takes jobs again"),
         ("mend", Cluster.mend, "undo degrade", "is as it was"),
     ):
-        command = _command(commands, name, _change_node, text)
+        command = _command(below, name, _change_node, text)
         command.add_argument("node", help="for example n2")
         command.set_defaults(act=act, result=result)
     text = "make a node slow on purpose, to rehearse finding it"
-    degrade = _command(commands, "degrade", _degrade, text)
+    degrade = _command(below, "degrade", _degrade, text)
     degrade.add_argument("node", help="for example n2; or a switch, as s1, with --link")
     for option, what in (("--cpu", "core time"), ("--link", "link rate")):
         degrade.add_argument(option, type=float, metavar="SHARE", help=f"share of {what} left")
 
 
-def _add_up(commands: Any) -> None:
-    up = _command(commands, "up", _up, "bring a cluster up")
+def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument("--nodes", type=int, default=4, help="number of nodes (default 4)")
-    cores = "cores of a node (default: the machine's cores divided among the nodes, at least 1)"
-    up.add_argument("--cpus-per-node", type=int, metavar="K", help=cores)
-    speeds = f"speed of the links: {', '.join(NETWORKS)}"
-    up.add_argument("--network", default="unlimited", help=speeds)
-    up.add_argument(
-        "--switches",
-        default=ONE,
-        metavar="N",
-        help="switches that have nodes, below a top one (default: 1, a single switch)",
-    )
-    up.add_argument(
-        "--awake",
-        default=AUTO,
-        choices=(AUTO, *AWAKE),
-        help="how cores are kept awake while a job runs (default: auto, which is latency where you"
-        " may write to /dev/cpu_dma_latency, else spinner)",
-    )
+    text = "cores of a node (default: the machine's cores divided among the nodes, at least 1)"
+    up.add_argument("--cpus-per-node", type=int, metavar="K", help=text)
+    text = f"speed of the links: {', '.join(NETWORKS)}"
+    up.add_argument("--network", default="unlimited", help=text)
+    text = "switches that have nodes, below a top one (default: 1, a single switch)"
+    up.add_argument("--switches", default=ONE, metavar="N", help=text)
+    text = "how cores are kept awake while a job runs (default: auto, which is latency where you"
+    text += " may write to /dev/cpu_dma_latency, else spinner)"
+    up.add_argument("--awake", default=AUTO, choices=(AUTO, *AWAKE), help=text)
 
 
 def _command(
-    commands: Any, name: str, act: Callable[[argparse.Namespace], None], text: str
+    below: Any, name: str, act: Callable[[argparse.Namespace], None], text: str
 ) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    parser: argparse.ArgumentParser = below.add_parser(name, help=text, description=text)
     parser.add_argument("--name", default="default", help="name of the cluster (default: default)")
     parser.set_defaults(run=run, command_function=act)
     return parser
@@ -82,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str]) -> int:
-    """`python -m virtual_cluster`: parse, run, and show an error as one message."""
+    """`python -m virtual_cluster.command`: parse, run, and show an error as one message."""
     parser = argparse.ArgumentParser(prog="assay cluster")
     add_arguments(parser)
     args = parser.parse_args(argv)
@@ -163,3 +154,7 @@ def _degrade(args: argparse.Namespace) -> None:
     shares = {"cores' time": args.cpu, "link's rate": args.link}
     left = [f"{100 * v:g} % of its {k}" for k, v in shares.items() if v is not None]
     _say(f"cluster {args.name}: {args.node} has {' and '.join(left)} left")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -21,9 +21,9 @@ from typing import Any
 import yaml
 
 from assay import ROOT, setup_command
+from assay.commands import login_environment
 from assay.sites.builds import CLONES, HOME, spack_home
 from assay.sites.description import SpackDescription
-from assay.sites.login import login_environment
 from assay.sites.site_file import site_file
 from assay.terminal import Say, say
 from records.errors import AssayError, InfrastructureError

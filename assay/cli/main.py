@@ -27,7 +27,7 @@ COMMANDS = {
         "a virtual Slurm cluster on this machine", "virtual_cluster.command:add_arguments"
     ),
     "build": Command(
-        "build a site's MPI libraries and our programs on each", "assay.cli.build:declare"
+        "build a site's MPI libraries and our programs on each", "assay.cli.site:declare_build"
     ),
     "checks": Command(
         "list checks, and what each measures; with CHECK all of one", "assay.cli.checks:declare"

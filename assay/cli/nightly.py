@@ -15,11 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.cli.arguments import CHECK_FOLDERS, HISTORY, JSON, NEWEST, Verbs, argument, flag, site
-from assay.nightly.judging import judge_nights, show_night
-from assay.nightly.notifying import Notifier, failure_notice, notices_of
-from assay.nightly.schedule import KINDS, Schedule, parse_time, surroundings_of
+from assay.nightly import Notifier, failure_notice, judge_nights, notices_of, show_night
 from assay.run.start import start_run
 from assay.run.status import run_of
+from assay.schedule import KINDS, Schedule, parse_time, surroundings_of
 from assay.schema import load_campaign
 from assay.screens.pages import print_form
 from assay.sites.loading import add_checks_of

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import HISTORY, JSON, NEWEST, RUN, argument, flag, pictures, site
+from assay.cli.arguments import HISTORY, JSON, NEWEST, RUN, argument, flag, pictures
 from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
 from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for, run_of
 from assay.screens.pages import print_or_write, print_result
@@ -173,24 +174,23 @@ def export_command(arguments: argparse.Namespace) -> int:
     """Print or write the export."""
     source = Path(arguments.source)
     if source.is_file() or source.suffix == ".sqlite":
-        samples = [*_history(source, arguments.site, arguments.campaign)]
+        samples = [*_history(source)]
     else:
         analysis = analyse(load_run(open_run(arguments.source).path))
         samples = [*run_samples(analysis, every=arguments.every)]
     return print_or_write(openmetrics(samples), arguments.output)
 
 
-def _history(source: Path, site: str | None, campaign: str | None) -> Iterator[Sample]:
-    """The campaigns of the file that are meant, each on its site, also one without a night."""
+def _history(source: Path) -> Iterator[Sample]:
+    """The campaigns of the file, each on its site, also one without a night."""
     with Store(source) as store:
-        counts = {(of, name): count for of, name, count in store.groups(site, campaign)}
-        missed = store.missed(site, campaign)
-        groups = dict.fromkeys([*((one.site, one.campaign) for one in missed), *counts])
+        counts = {(site, campaign): count for site, campaign, count in store.groups()}
+        missed = Counter((night.site, night.campaign) for night in store.missed(None, None))
+        groups = dict.fromkeys([*missed, *counts])
         if not groups:
             raise no_nights(source)
         for whose in groups:
-            lost = [one for one in missed if (one.site, one.campaign) == whose]
-            yield from count_samples(*whose, counts.get(whose, 0), len(lost))
+            yield from count_samples(*whose, counts.get(whose, 0), missed[whose])
             if whose in counts:
                 history = read_history(store, *whose)
                 yield from night_result(newest_night(history, str(source))).samples()
@@ -198,7 +198,6 @@ def _history(source: Path, site: str | None, campaign: str | None) -> Iterator[S
 
 def declare_export(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `assay export`."""
-    only = "of a history only this one; default: all"
     shared.declare(
         parser,
         export_command,
@@ -209,7 +208,5 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
             default=str(DEFAULT_HISTORY),
         ),
         flag("--every", "of a run all metrics, not the deciding ones alone"),
-        argument("--campaign CAMPAIGN", only),
-        site(None, only),
         argument("--output FILE", "write it there, whole or not at all", type=Path),
     )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay site`: a site described and proven, and a folder for files of your own."""
+"""`assay site`: a site described and proven, and a folder for files of your own; `assay build`: a
+site's MPI libraries and our programs, and their sources."""
 
 from __future__ import annotations
 
@@ -8,9 +9,14 @@ import os
 import signal
 from pathlib import Path
 
-from assay.cli.arguments import Verbs, argument, flag, repeated
+from assay.build.builder import BuildRequest, build, prepare, resolve, spack_section
+from assay.build.sources import fill_from_distribution, fill_from_web
+from assay.build.spack import find_spack, locked, say_with_time
+from assay.cli import arguments as shared
+from assay.cli.arguments import Verbs, argument, flag, repeated, site
 from assay.onboarding.init import init_site
 from assay.screens.screen import Screen
+from assay.sites.builds import spack_home
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from reports.commands import first_run, site_init
@@ -74,11 +80,11 @@ def init_command(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         raise InfrastructureError("ended; its jobs are cancelled, nothing is written") from None
     say(f"written: {file}")
-    site, (first, *others) = written["name"], written["partitions"]
-    show_command(first_run(site), Screen(), indent=0)
+    name, (first, *others) = written["name"], written["partitions"]
+    show_command(first_run(name), Screen(), indent=0)
     if others:
-        sites = " or ".join(f"`--site {site}:{partition}`" for partition in others)
-        say(f"`--site {site}` is partition {first}; on other nodes: {sites}")
+        sites = " or ".join(f"`--site {name}:{partition}`" for partition in others)
+        say(f"`--site {name}` is partition {first}; on other nodes: {sites}")
     return ExitStatus.PASS
 
 
@@ -103,4 +109,50 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--environments LIST", "only these, with commas between"),
         argument("--work-dir DIR", "folder that all nodes see"),
         flag("--overwrite", "replace a site.yaml that exists"),
+    )
+
+
+def build_command(arguments: argparse.Namespace) -> int:
+    """`assay build`."""
+    if arguments.mirror is not None:
+        return _fill_mirror(arguments)
+    asked = tuple(word for word in arguments.environments.split(",") if word)
+    built = spack_section(arguments.site)
+    request = BuildRequest(arguments.site, built, asked, arguments.offline)
+    request.views()
+    spack = find_spack()
+    with locked(spack.home):
+        build(spack, request, say_with_time)
+    return ExitStatus.PASS
+
+
+def _fill_mirror(arguments: argparse.Namespace) -> int:
+    """`assay build --mirror`."""
+    built = spack_section(arguments.site)
+    with locked(spack_home()):
+        if arguments.mirror == "distribution":
+            fill_from_distribution(spack_home(), built, say_with_time)
+        else:
+            commands = prepare(find_spack(), BuildRequest(arguments.site, built), say_with_time)
+            resolve(commands)
+            fill_from_web(commands)
+    return ExitStatus.PASS
+
+
+def declare_build(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay build`."""
+    shared.declare(
+        parser,
+        build_command,
+        site(),
+        argument(
+            "--environments", "only these, e.g. lam-spack,mpich-spack; default: all", default=""
+        ),
+        argument(
+            "--mirror",
+            "only fill the source mirror, for builds without the web, from the distribution's"
+            " source packages or from each recipe's own place; checksums are verified",
+            choices=["distribution", "web"],
+        ),
+        flag("--offline", "sources from the mirror only"),
     )

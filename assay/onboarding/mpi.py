@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.commands import run_command
-from assay.sites.login import login_environment, modules_of_caller
+from assay.commands import login_environment, modules_of_caller, run_command
 from assay.terminal import Say
 from checks.common.session.launch_commands import NO_MODULE, preparation
 from checks.common.slurm.commands import Answer

@@ -15,11 +15,12 @@ import yaml
 from assay.onboarding.mpi import FoundMpi
 from assay.onboarding.slurm_view import NodeType, SlurmView, answer_of
 from assay.probe.probe import Probes, spoken
-from assay.probe.trials import ProbeResult, fault_of, placement_faults, trial_of
+from assay.probe.trials import ProbeResult, faults_of, trial_of
 from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.loading import SlurmSite, callers_access
 from assay.sites.values import expanded
 from assay.terminal import Say
+from checks.common.evidence import Evidence
 from records.errors import AssayError
 from records.site.node_facts import NodeFacts
 from records.waiting import ATTEMPT_S, scaled
@@ -45,21 +46,21 @@ _JOB_S = 240
 Ways = Mapping[str, Sequence[EnvironmentKeys]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class EnvironmentProof:
-    """An environment on one kind of nodes. `faults`: why it is not proven; `way`: which of the ways
-    started its ranks right; `counted`: whether interface counters saw its messages (None: not
-    asked between nodes); `builds_on`: login or job; `nodes`: facts of those that its job met.
+    """An environment on one kind of nodes. `faults`: why it is not proven; `nodes`: facts of those
+    that its job met; `way`: which of the ways started its ranks right, as `start` names it, with
+    their `evidence`; `counted`: whether interface counters saw its messages (None: not asked
+    between nodes); `on_node`: its programs do not compile where Assay is called.
     """
 
-    faults: Sequence[str] = ()
-    way: int | None = None
-    start: str | None = None
-    library: str | None = None
-    standard: str | None = None
-    builds_on: str = "login"
-    counted: bool | None = None
+    faults: Sequence[str]
     nodes: Mapping[str, NodeFacts]
+    way: int = -1
+    start: str = ""
+    evidence: Evidence | None = None
+    counted: bool | None = None
+    on_node: bool = False
 
 
 #: Proofs by partition and environment.
@@ -152,7 +153,6 @@ def proven_data(
     }
     for proven in served.values():
         for name, environment in proven.items():
-            assert environment.way is not None
             keys = data["environments"][name], ways[name][environment.way]
             environments.setdefault(name, _proven_keys(*keys, environment))
     for key, proven in served.items():
@@ -168,7 +168,7 @@ def proven_data(
         if proven.keys() != environments.keys():
             own["environments"] = list(proven)
         partitions[key] = own
-    on_job = any(one.builds_on == "job" for proven in served.values() for one in proven.values())
+    on_job = any(proof.on_node for proven in served.values() for proof in proven.values())
     more = {"build_on": "job"} if on_job else {}
     return {**data, **more, "partitions": partitions, "environments": environments}
 
@@ -177,14 +177,15 @@ def _proven_keys(
     proposed: Mapping[str, Any], way: EnvironmentKeys, proof: EnvironmentProof
 ) -> dict[str, Any]:
     """The keys of an environment, with those that follow from its proof."""
-    library = proof.library or ""
+    assert proof.evidence is not None
+    library = proof.evidence.library
     keys = {
         **proposed,
         "launcher": way.launcher,
         "library": library_pattern(library),
         "launcher_options": way.launcher_options,
         "mpirun": way.mpirun,
-        "features": ["mpi", "mpi-3"] if (proof.standard or "0") >= "3" else None,
+        "features": ["mpi", "mpi-3"] if (proof.evidence.standard or "0") >= "3" else None,
         "preload": proposed.get("preload") if "ch4:ucx" in library else None,
     }
     return {key: value for key, value in keys.items() if value}
@@ -259,8 +260,8 @@ def _environments(
     nodes, per_node = min(2, described.nodes), min(2, described.cores_per_node)
     names = [name for name in described.environments if name in ways]
     trials = {name: trial_of(site, name, nodes * per_node, per_node, ways[name]) for name in names}
-    on_login = probes.build_on_login([*trials.values()])
-    for name in (name for name in names if on_login[name] is not None):
+    on_nodes = probes.build_on_login([*trials.values()])
+    for name in on_nodes:
         say(f"{name} does not compile on this machine; its job tries it on a node")
     say(f"{partition}: probe jobs of {', '.join(names)} on {nodes} node{'s' * (nodes > 1)}")
     jobs = {
@@ -275,8 +276,8 @@ def _environments(
     }
     proofs = {}
     for name, result in jobs.items():
-        proof = _judged(site, name, result(), per_node, on_login[name])
-        library = (proof.library or "").partition(";")[0]
+        proof = _judged(site, name, result(), per_node, on_node=name in on_nodes)
+        library = proof.evidence.library.partition(";")[0] if proof.evidence else ""
         proven = f"is proven, started by `{proof.start}`: {library}"
         faults = f"is not proven: {'; '.join(proof.faults)}"
         say(f"{partition}: {name} {faults if proof.faults else proven}")
@@ -287,27 +288,19 @@ def _environments(
 
 
 def _judged(
-    site: SlurmSite, name: str, result: ProbeResult, per_node: int, on_login: str | None
+    site: SlurmSite, name: str, result: ProbeResult, per_node: int, *, on_node: bool
 ) -> EnvironmentProof:
-    """Proof of an environment by its job; `on_login`: output of its build there if it failed."""
+    """Proof of an environment by its job; `on_node`: its programs are built there."""
     trial, attempt = result.trials[name], result.trials[name].right
-    if attempt is None or attempt.evidence is None:
-        faults = [fault_of(site, name, result, per_node) or "its ranks do not start right"]
-        if on_login is not None and trial.build_status:
-            faults.append(f"on this machine the build printed:\n{on_login.strip()}")
-        return EnvironmentProof(faults=faults, nodes=result.nodes)
-    evidence, counted = attempt.evidence, None
-    if len(result.allocated) > 1:  # receivers' interfaces are to have seen what was sent
-        counted = all(link.arrived_bytes >= link.sent_bytes for link in evidence.links)
-        counted = counted and bool(evidence.links)
-    placed = (site, name, attempt, result, per_node)
+    evidence = attempt.evidence if attempt else None
+    counted = None
+    if evidence and len(result.allocated) > 1:  # receivers' interfaces are to have seen it
+        links = evidence.links
+        counted = bool(links) and all(link.arrived_bytes >= link.sent_bytes for link in links)
+    faults = faults_of(site, name, result, per_node, counted=bool(counted))
+    if attempt is None:
+        return EnvironmentProof(faults, result.nodes)
+    way = trial.attempts.index(attempt)
     return EnvironmentProof(
-        faults=placement_faults(*placed, counted=bool(counted)),
-        way=trial.attempts.index(attempt),
-        start=attempt.label,
-        library=evidence.library,
-        standard=evidence.standard,
-        builds_on="login" if on_login is None else "job",
-        counted=counted,
-        nodes=result.nodes,
+        faults, result.nodes, way, attempt.label, evidence, counted=counted, on_node=on_node
     )

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from ClusterShell.NodeSet import NodeSet
 
-from assay.commands import run_command
-from assay.sites.login import login_environment
+from assay.commands import login_environment, run_command
 from checks.common.slurm.commands import Answer, seconds_of
 from records.errors import InfrastructureError
 

@@ -266,21 +266,16 @@ class Probes:
             job.end()
         self.folder.__exit__()
 
-    def build_on_login(self, trials: Sequence[Trial]) -> dict[str, str | None]:
-        """Compile all trials where commands of the site run; what fails is tried in the job.
-
-        Gives what the build of each trial printed that failed; None for those that succeeded.
-        """
+    def build_on_login(self, trials: Sequence[Trial]) -> list[str]:
+        """Compile all trials where commands of the site run; gives the names of those that failed,
+        which are tried in the job."""
         self._unpack()
         outs = self._outs_of(trials)
         script = login_build_script(str(self.folder.path), trials, outs).encode()
         self._site.ask(["bash", "-s"], script, limit_s=scaled(BUILDS_S), pause=self._pause)
-        printed: dict[str, str | None] = {}
-        for trial, out in zip(trials, outs, strict=True):
-            built = (self.folder.text(f"{out}/build.status") or "").strip() == "0"
-            texts = (self.folder.text(f"{out}/{name}.out") or "" for name in ("prepare", "build"))
-            printed[trial.name] = None if built else "\n".join(texts)
-        return printed
+        statuses = [self.folder.text(f"{out}/build.status") or "" for out in outs]
+        built = zip(trials, statuses, strict=True)
+        return [trial.name for trial, status in built if status.strip() != "0"]
 
     def submit(
         self,

@@ -217,38 +217,24 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     trials: dict[str, TrialResult]
 
 
-def fault_of(site: Site, name: str, result: ProbeResult, ranks_per_node: int) -> str | None:
-    """Why an environment cannot be measured as it is described; None where the job proved it.
-
-    A fault of a build or a start comes with what was printed, in full up to 40 lines.
-    """
-    trial = result.trials[name]
-    if not trial.ready:
-        return f"its modules or `prepare` lines fail on a node:\n{_tail(trial.prepared)}"
-    if trial.build_status != 0:
-        return f"its programs do not compile:\n{_tail(trial.build_output)}"
-    if not trial.attempts:
-        return f"its ranks were not started: the job ended {result.state}"
-    if trial.right is None:
-        reasons = "; ".join(f"{one.label}: {one.reason}" for one in trial.attempts)
-        return f"its ranks do not start right: {reasons}"
-    return "; ".join(placement_faults(site, name, trial.right, result, ranks_per_node)) or None
-
-
-def placement_faults(
-    site: Site,
-    name: str,
-    attempt: AttemptResult,
-    result: ProbeResult,
-    ranks_per_node: int,
-    *,
-    counted: bool | None = None,
+def faults_of(
+    site: Site, name: str, result: ProbeResult, ranks_per_node: int, *, counted: bool | None = None
 ) -> list[str]:
-    """Contradictions of the ranks' evidence to nodes, library or network as described.
+    """Why an environment cannot be measured as it is described; none where the job proved it.
 
-    `counted`: whether interface counters are to have seen the messages; None: as described.
+    A fault of a build or a start comes with what was printed, in full up to 40 lines. `counted`:
+    whether interface counters are to have seen the messages; None: as described.
     """
-    described = site.description
+    trial, described = result.trials[name], site.description
+    if not trial.ready:
+        return [f"its modules or `prepare` lines fail on a node:\n{_tail(trial.prepared)}"]
+    if trial.build_status != 0:
+        return [f"its programs do not compile:\n{_tail(trial.build_output)}"]
+    if not trial.attempts:
+        return [f"its ranks were not started: the job ended {result.state}"]
+    if trial.right is None:
+        reasons = "; ".join(f"{attempt.label}: {attempt.reason}" for attempt in trial.attempts)
+        return [f"its ranks do not start right: {reasons}"]
     claim = Claim(
         nodes=result.allocated,
         ranks=len(result.allocated) * ranks_per_node,
@@ -257,7 +243,7 @@ def placement_faults(
         device=described.environments[name].device,
         wire_is_counted=described.network.counted if counted is None else counted,
     )
-    return contradictions(attempt.evidence, claim)
+    return contradictions(trial.right.evidence, claim)
 
 
 def _tail(text: str) -> str:

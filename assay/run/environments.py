@@ -29,11 +29,11 @@ import msgspec
 
 from assay.build.sources import sources_digest
 from assay.probe.probe import Probes
-from assay.probe.trials import ProbeResult, Trial, TrialResult, fault_of, trial_of
+from assay.probe.trials import ProbeResult, Trial, TrialResult, trial_of
 from assay.run.provenance import environment_as_run, variables_of
 from assay.run.session import WorkFolder
 from assay.sites.site import Site
-from checks.common.session.outcome import CompleteBuild
+from checks.common.session.outcome import CompleteBuild, fault_of
 from checks.common.sources import build_files, program_folders
 from records.errors import AssayError, InfrastructureError
 from records.input_files import opened
@@ -239,8 +239,8 @@ def _faults(site: Site, trials: Sequence[Trial], result: ProbeResult) -> dict[st
                 f"the job that proves the environments reported nothing of {name}: it ended, or"
                 " the work folder was full, before or in its `modules` and `prepare` lines"
             )
-        if (fault := fault_of(site, name, result, ranks_per_node=1)) is not None:
-            faults[name] = fault
+        if found := faults_of(site, name, result, ranks_per_node=1):
+            faults[name] = "; ".join(found)
     return faults
 
 

@@ -33,8 +33,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from assay.commands import libraries_of_python
 from assay.run.launches import Launch
-from assay.sites.login import libraries_of_python
 from assay.sites.site import Site
 from checks.common.registry import BROUGHT_FILE, FOLDERS
 from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome

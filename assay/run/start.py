@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from assay import ROOT
 from assay.build.sources import refuse_stale_builds
 from assay.build.spack import locked
+from assay.commands import python_folders
 from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
 from assay.plan.cases import planned_variants
 from assay.run import infrastructure
@@ -24,7 +25,6 @@ from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
 from assay.sites.builds import spack_folders, spack_home
 from assay.sites.loading import add_checks_of, load_site
-from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
 from assay.terminal import Say

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from assay.commands import login_environment
 from assay.sites.description import NetworkDescription, SiteDescription, StorageDescription
-from assay.sites.login import login_environment
 from assay.sites.site import Site
 from assay.sites.site_file import chosen, read_site_file, site_file
 from assay.sites.values import expanded

@@ -41,12 +41,6 @@ from records.errors import AssayError
 #: Folder with one folder for each site that comes with Assay.
 SITES = ROOT / "site-config"
 _NEEDS = "a site is a mapping with at least the keys schema, name, partitions and environments"
-#: Keys that former versions had → what serves now.
-_FORMER = {
-    "login_modules": "list them first in `modules` of the environments",
-    "modules_folder": "say `module use FOLDER` in `prepare`",
-    "ready_programs": "`assay build` fills it in",
-}
 
 
 def _site_files() -> dict[str, Path]:
@@ -187,11 +181,7 @@ def _problems(value: Document, site: str) -> Iterator[Problem]:
 
 def _as_written(value: Document, problem: Problem) -> Problem:
     """The problem at the place in the file of what its completed value has, or lacks."""
-    message, location = problem.message, problem.location
-    if location and message.startswith("unknown key"):
-        key = str(location[-1])
-        if key in _FORMER:
-            message = f"is a key no more: {_FORMER[key]}"
+    location = problem.location
     match location:
         case ("partitions", _, str(key), *inside) if location not in value.lines and key in value:
             location = (key, *inside)
@@ -203,7 +193,7 @@ def _as_written(value: Document, problem: Problem) -> Problem:
             # What both lack, the other is to have.
             lacking = max(reversed(places), key=lambda place: len(value.nearest(place)))
             location = next((place for place in places if place in value.lines), lacking)
-    return Problem(location, message)
+    return Problem(location, problem.message)
 
 
 def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.sites import login
+from assay import commands
+from assay.commands import libraries_of_python, loaded_modules, login_environment
 from assay.sites.loading import SlurmSite
-from assay.sites.login import libraries_of_python, loaded_modules, login_environment
 from assay.sites.site_file import chosen, read_site_file
 
 INIT = Path("/usr/share/lmod/lmod/init/bash")
@@ -30,8 +30,7 @@ POLLUTED = {
     "LANG": "de_DE.UTF-8",
 }
 _SHOW = (
-    "import json; from assay.sites.login import login_environment as found;"
-    " print(json.dumps(found()))"
+    "import json; from assay.commands import login_environment as found; print(json.dumps(found()))"
 )
 
 
@@ -39,7 +38,7 @@ _SHOW = (
 def profile(tmp_path, monkeypatch):
     """Gives a function that writes what login shells of the system read."""
     file = tmp_path / "profile"
-    monkeypatch.setattr(login, "PROFILE", str(file))
+    monkeypatch.setattr(commands, "PROFILE", str(file))
     return file.write_text
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from assay import commands
 from assay.onboarding.mpi import find_mpis, modules_system
-from assay.sites import login
 from setup.tests.needs import needs
 
 LMOD = Path("/usr/share/lmod/lmod/init/bash").exists()
@@ -35,7 +35,7 @@ def site(tmp_path, monkeypatch):
             (tmp_path / "opt" / family / name).symlink_to(program)
     profile = tmp_path / "profile"
     profile.write_text(f"export PATH={tmp_path}/usr MODULEPATH={tmp_path}/modules\n")
-    monkeypatch.setattr(login, "PROFILE", str(profile))
+    monkeypatch.setattr(commands, "PROFILE", str(profile))
     return tmp_path / "modules", tmp_path / "opt"
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Container
@@ -15,27 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from assay.tests.test_check_files_on_cluster import CAMPAIGN, write_add
 from assay.tests.test_run_on_cluster import (
     CLUSTER,
     HEAD,
     SITE,
     campaign,
-    finish,
-    records_of,
-    start,
     the_run,
-    wait_for_records,
 )
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.history.store import Store
-from records.run.interims import read_plan
 from reports.analysis.races import judge_after
 from reports.load.loading import load_run
 from reports.verdicts.nightly.check import read_night
-from setup.tests.needs import NEEDS_HPL
 from virtual_cluster import Cluster
 
 __all__ = ["pytestmark"]
@@ -96,17 +87,6 @@ def test_a_run_of_one_block_leads_to_more_of_the_same_run_which_still_verifies(
     typed(f"assay status {path}")
 
 
-def test_a_night_leads_to_the_next_one_with_its_path_cluster_and_history(
-    cluster: Cluster, folder: Path
-) -> None:
-    campaign(folder, "night", "mpich", 3, CASES)
-    again = f"assay nightly run --campaign night.yaml --site {SITE} --history 'h 1.sqlite'"
-    begun = again.replace("night.yaml", str(folder / "night.yaml"))
-    assert next_of(typed(begun, ends=(0, 3))) == again
-    typed(again, ends=(0, 3))
-    assert len([*(folder / "results" / "night").iterdir()]) >= 2
-
-
 CRITERIA = """\
 schema: 1
 name: mine
@@ -114,86 +94,21 @@ title: Mine
 reruns_at_most: 1
 criteria:
   - {id: time, kind: limit, title: T, check: startup, metric: init, at_most: 1000, unit: s}
+  - {id: spread, kind: spread, title: S, check: startup, metric: init, cv_at_most: 1e-9}
 """
-NO_SPREAD = (
-    "  - {id: spread, kind: spread, title: S, check: startup, metric: init, cv_at_most: 1e-9}\n"
-)
 
 
-def judged_run(folder: Path, criteria: str, ends: int = 0) -> tuple[str, str]:
-    """The run of these criteria, and the command that its judgement leads to."""
+def test_a_suspect_leads_to_a_rerun_that_decides(cluster: Cluster, folder: Path) -> None:
     path = folder / "campaigns" / "criteria" / "mine.yaml"
     path.parent.mkdir(parents=True)
-    path.write_text(criteria)
+    path.write_text(CRITERIA)
     name = campaign(folder, "judged", "mpich", 3, CASES, variants="judged_by: {virtual: mine}")
     command = next_of(typed(f"assay run {name} --site {SITE}"))
     run = the_run(folder, "judged").name
     assert command == f"assay accept {run}"
-    return run, next_of(typed(command, ends=(ends,)))
-
-
-def test_a_judgement_leads_to_its_verification(cluster: Cluster, folder: Path) -> None:
-    run, command = judged_run(folder, CRITERIA)
-    assert command == f"assay verify results/judged/{run}"
-    typed(command)
-
-
-def test_a_suspect_leads_to_a_rerun_that_decides(cluster: Cluster, folder: Path) -> None:
-    run, command = judged_run(folder, CRITERIA + NO_SPREAD, ends=3)
+    command = next_of(typed(command, ends=(3,)))
     assert command == f"assay accept results/judged/{run} --rerun"
     assert "confirmed" in typed(command, ends=(1,))
-
-
-def test_a_failed_acceptance_leads_to_another_run(cluster: Cluster, folder: Path) -> None:
-    missed = CRITERIA.splitlines()[-1].replace("id: time", "id: no-time").replace("1000", "1e-9")
-    _, command = judged_run(folder, f"{CRITERIA}{missed}\n", ends=1)
-    assert command == f"assay run judged.yaml --site {SITE}"
-    typed(command)
-
-
-@pytest.mark.parametrize(
-    ("begun", "leads_to", "ends"),
-    [
-        pytest.param("run add.yaml", "assay doctor --site virtual:", 0, marks=NEEDS_HPL),
-        ("nightly run --campaign add.yaml --history h", "assay status results/add/", 1),
-    ],
-)
-def test_failed_launches_lead_to_what_the_site_lacks_and_to_their_reasons(
-    cluster: Cluster, folder: Path, begun: str, leads_to: str, ends: int
-) -> None:
-    write_add(folder / "mine")
-    (folder / "mine" / "add" / "parts" / "input.txt").unlink()
-    (folder / "add.yaml").write_text(CAMPAIGN)
-    command = next_of(typed(f"assay {begun} --site {SITE} --checks mine", ends=(1,)))
-    assert command.startswith(leads_to)
-    typed(command, ends=(ends,))
-
-
-@pytest.mark.parametrize(
-    ("name", "cases", "leads_to"),
-    [
-        ("ornl-1996", CASES, "assay paper ornl-1996 "),
-        ("vast", CASES.replace("[2]", "[4000]"), "assay plan vast.yaml --site virtual:"),
-    ],
-)
-def test_a_study_leads_to_its_document_and_what_fits_nowhere_to_its_plan(
-    cluster: Cluster, folder: Path, name: str, cases: str, leads_to: str
-) -> None:
-    file = campaign(folder, name, "mpich", 1, cases)
-    command = next_of(typed(f"assay run {Path(file).name} --site {SITE}"))
-    assert command.startswith(leads_to)
-    typed(command)
-
-
-def test_an_interrupted_run_leads_to_its_rest(cluster: Cluster, folder: Path) -> None:
-    process = start(campaign(folder, "stopped", "mpich", 6, CASES), "--site", SITE)
-    path = wait_for_records(folder, "stopped", 1)
-    process.send_signal(signal.SIGTERM)  # SIGINT is ignored where the tests run in background
-    assert finish(process)[0] == 4
-    command = next_of(typed(f"assay status {path}"))
-    assert command == f"assay run --resume {path}"
-    typed(command)
-    assert len(read_plan(path / "plan.json").cases) * 6 == len(records_of(path))
 
 
 def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(

@@ -15,8 +15,7 @@ from unittest.mock import Mock
 import pytest
 
 from assay.cli import main
-from assay.nightly import judging
-from assay.nightly.notifying import Notice, Notifier, addresses_of
+from assay.nightly import Notice, Notifier, addresses_of
 from records.errors import AssayError, InfrastructureError
 from records.history.model import Missed
 from records.history.store import Store
@@ -73,7 +72,7 @@ def addressed(text: str, mode: int = 0o600) -> Path:
 @pytest.fixture
 def webhook(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
     """The address of all notifications; it is waited for ten minutes."""
-    monkeypatch.setattr("assay.nightly.notifying.NOTIFY_S", 600.0)
+    monkeypatch.setattr("assay.nightly.NOTIFY_S", 600.0)
     server = Webhook()
     addressed(server.address)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
@@ -131,7 +130,7 @@ def test_a_regression_is_told_though_it_cannot_be_run_again_elsewhere(
     webhook: Webhook, capsys: Capture, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     slow_night(nodes=8)
-    monkeypatch.setattr(judging, "start_run", Mock(side_effect=error))
+    monkeypatch.setattr("assay.nightly.start_run", Mock(side_effect=error))
     capsys.readouterr()
     assert main(["nightly", "check", "--rerun", "--notify", "--json"]) == 4
     told = capsys.readouterr()

@@ -8,10 +8,10 @@ import time
 
 import pytest
 
+from assay import commands
 from assay.commands import output_of, run_command
 from assay.probe.probe import JobFolder, Step
 from assay.probe.trials import END_MARK
-from assay.sites import login
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import chosen, read_site_file
 from checks.common.slurm.job import Allocation
@@ -55,7 +55,7 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
     srun.parent.mkdir()
     profile = tmp_path / "profile"
     profile.write_text(f"PATH={srun.parent}:$PATH\n")
-    monkeypatch.setattr(login, "PROFILE", str(profile))
+    monkeypatch.setattr(commands, "PROFILE", str(profile))
     file, until_paused = paused
     pid = tmp_path / "pid"
 

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ import pytest
 from records.run.archive import RawFiles
 from records.run.plan import Plan
 from records.run.record import read_records
+from records.run.run_directory import open_run
+from reports.analysis.mix import mix_of
+from setup.tests.needs import NEEDS_HPL
 from virtual_cluster.host import tries
 from virtual_cluster.tests import clusters
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, processes_of
@@ -237,3 +241,50 @@ def test_pvm_and_a_variant_of_lam_run_between_nodes_and_leave_nothing(cluster, f
         ("pvm", "pvm_echo", "direct", "ok"),
     ]
     assert not _left_behind(cluster, records)
+
+
+PAIRS = (
+    "  - check: alltoall_pairs\n"
+    "    fixed: {ranks: 3, turns: false, latency_iterations: 5, bandwidth_iterations: 3,"
+    " only: ['n4:n3', 'n3:n9']}\n"
+)
+
+
+def test_a_launch_gets_the_hosts_of_its_pairs_and_leaves_out_absent_ones(cluster, folder):
+    name = campaign(folder, "listed", "mpich", 3, PAIRS)
+    status, output = run(name, "--site", f"virtual:{cluster.name}")
+    assert status == 0, output
+    for record in records_of(the_run(folder, "listed")):
+        assert record.status == "ok" and len(record.nodes) == 3
+        assert {"n3", "n4"} <= set(record.nodes)
+        measured = [m for m in record.metrics if m.name.startswith("pair_")]
+        assert [m.at for m in measured] == [{"node": "n3", "peer": "n4"}] * 2
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("cluster")
+def test_a_disk_and_memory_are_measured(folder):
+    part = ("--environments", "mpich", "--scale", "small", "--blocks", "1", "--no-report")
+    status, output = run("storage", "--site", SITE, *part)
+    assert status == 0, output
+    records = records_of(the_run(folder, "storage"))
+    assert {one.params["target"]: one.status for one in records} == {"disk": "ok", "memory": "ok"}
+
+
+@pytest.mark.full
+@NEEDS_HPL
+@pytest.mark.usefixtures("cluster")
+def test_a_mix_of_jobs_is_handed_in_at_once(folder):
+    part = ("--blocks", "2", "--scale", "small", "--no-report")
+    status, output = run("mix", "--site", SITE, *part)
+    assert status == 0, output
+    path = the_run(folder, "mix")
+    records = records_of(path)
+    assert [one.status for one in records] == ["ok"] * 6
+    # One was handed in before the one before had ended; a busy machine may be late with others.
+    handed_in = sorted(records, key=lambda one: str(one.submitted_at))
+    times = [(str(a.ended_at), str(b.submitted_at)) for a, b in pairwise(handed_in)]
+    assert any(later < ended for ended, later in times), times
+    mix = mix_of(open_run(str(path)))
+    assert [job.work > 0 for job in mix.jobs] == [True] * 6
+    assert min(mix.makespans_s.values()) > 0

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,13 +13,9 @@ import pytest
 from pypdf import PdfReader
 
 from assay.cli import main
-from assay.sites import site_file
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import stored_run
-from records.run.archive import RawFiles
-from records.run.run_directory import RunDirectory
 from records.text.plain_text import WITHHELD, masked
-from virtual_cluster.tests.clusters import REASON, made
 
 #: What sites, people and programs write, each with one secret in the place of {}.
 VARIABLES = {
@@ -183,71 +178,3 @@ def test_a_stored_run_is_reported_without_its_secrets(tmp_path, monkeypatch, cap
     assert all(WITHHELD in page.read_text() for page in pages)
     modes = {stat.S_IMODE(page.stat().st_mode) for page in (pages[0].parent, *pages)}
     assert modes == {0o700, 0o600}
-
-
-SITE = """\
-schema: 2
-name: here
-virtual_cluster: {cluster}
-partitions: {{all: {{}}}}
-environments:
-  mpich:
-    description: MPICH of the distribution
-    compiler: mpicc.mpich
-    launcher: assay-srun
-    launcher_options: [--mpi=pmi2]
-    library: MPICH
-    preload: libassay_ucx.so
-    variables: {variables}
-    prepare: {prepare}
-  broken:
-    like: mpich
-    prepare: {broken}
-"""
-CAMPAIGN = """\
-schema: 1
-name: secretive
-question: Does anything leave?
-environments: [mpich, broken]
-blocks: 2
-seed: 1
-cases: [{check: startup, fixed: {ranks: 2, ranks_per_node: 1}}]
-limits: {node_hours: 1, launch_s: 100}
-"""
-
-
-@pytest.fixture
-def cluster():
-    with made("x", nodes=2, network="unlimited") as cluster:
-        yield cluster
-
-
-@pytest.mark.full
-@pytest.mark.cluster
-@pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}")
-def test_a_real_run_is_reported_without_its_secrets(cluster, tmp_path, monkeypatch, capsys):
-    (tmp_path / "sites" / "here").mkdir(parents=True)
-    quiet = [f": {line}" for line in OF_LINES if not line.startswith(("export", "login", "echo"))]
-    broken = f"echo 'no licence, token={SECRETS[0]} {SHAPED[2]}' >&2; exit 9"
-    broken = f"case $SLURM_JOB_NAME in rfm_L*) {broken};; esac"  # the probe ends well
-    quiet += ["export lic_pw={0}; echo was lic_pw=$lic_pw >&2; echo lic_pw={0}".format(SECRETS[14])]
-    text = SITE.format(
-        cluster=cluster.name,
-        variables=json.dumps(OF_VARIABLES),
-        prepare=json.dumps(quiet),
-        broken=json.dumps([*quiet, broken]),
-    )
-    (tmp_path / "sites" / "here" / "site.yaml").write_text(text)
-    monkeypatch.setattr(site_file, "SITES", tmp_path / "sites")
-    (tmp_path / "secretive.yaml").write_text(CAMPAIGN)
-    monkeypatch.chdir(tmp_path)
-    assert main(["run", "secretive.yaml", "--site", "here"]) in (0, 1), capsys.readouterr()
-    (run,) = (tmp_path / "results" / "secretive").iterdir()
-    for kind in ("html", "md", "csv", "parquet", "junit", "json"):
-        assert main(["report", str(run), "--format", kind]) == 0
-    assert_without(PLANTED, public(tmp_path, run))
-    said = "".join(capsys.readouterr())
-    assert not [one for one in PLANTED if one in said]
-    with RawFiles(run) as kept:
-        script = kept.read(next(iter(RunDirectory(run).records())).artifacts["script"])
-    assert all(one.encode() in script for one in (SECRETS[0], SECRETS[14], SHAPED[0]))

@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A site.yaml is taken whole or refused with file, line and key of every fault; no disk is read."""
+"""A site.yaml is taken whole or refused with file, line and key of every fault; no disk is read.
+The table of keys in docs/sites.md is current and complete."""
 
 import json
 import os
 import pwd
+import re
 from pathlib import Path
 
 import jsonschema
 import pytest
 import reframe
 
+from assay import ROOT
 from assay.plan import make_plan
 from assay.schema import campaign_from_text
 from assay.sites import site_file
+from assay.sites.description import site_schema
 from assay.sites.loading import SlurmSite, load_site
-from assay.sites.site_file import read_description
+from assay.sites.site_file import read_description, read_site_file, site_names
+from assay.tests.test_schema_json import keys_of
 from checks.common.session.settings import configuration
 from records.errors import AssayError
+from records.forms import key_table
 
 GOOD = """\
 schema: 2
@@ -274,12 +280,6 @@ FAULTS = {
         (TCP, TCP.replace("lam\n", "lan\n"), "(did you mean lam?); allowed is an environment with"),
         (TCP, TCP.replace("lam\n", "lam-lamd\n"), "without `like`: lam"),
         (TCP, TCP.replace("lam\n", "[lam]\n"), "20: environments.lam-tcp.like: found a list of 1"),
-        ("schema: 2", "schema: 2\nlogin_modules: [a]", "2: login_modules: is a key no more: list"),
-        (
-            "preload: null",
-            "modules_folder: /x",
-            "26: environments.lam-lamd.modules_folder: is a key",
-        ),
         ("preload: null", "prelaod: null", "26: environments.lam-lamd.prelaod: unknown key (did"),
         ("{B: null, C: c}", "{D: null}", "22: environments.lam-tcp.variables.D: found nothing"),
         ("preload: null", "compiler: null", "26: environments.lam-lamd.compiler: is missing"),
@@ -375,3 +375,21 @@ def test_launches_are_kept_off_nodes_beside_those_that_the_site_excludes_itself(
     assert SlurmSite(description).without_nodes(()).description == description
     with pytest.raises(AssayError, match="no name of a node"):
         site.without_nodes(["n1 --uid=0"])
+
+
+def test_the_page_is_up_to_date():
+    page = (ROOT / "docs" / "sites.md").read_text()
+    tables = re.search(r"^<!-- keys:.*?-->\n(.*)^<!-- end of keys -->", page, re.DOTALL | re.M)
+    assert tables is not None
+    assert tables[1] == key_table(site_schema()) + "\n", "run make schema"
+
+
+def test_every_key_has_a_description_and_a_unit():
+    named = list(keys_of(site_schema()))
+    assert len(named) > 60
+    assert [path for path, key in named if not {"description", "unit"} <= key.keys()] == []
+
+
+@pytest.mark.parametrize("name", site_names())
+def test_shipped_sites_are_right(name):
+    assert read_site_file(name).name == name

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay checks try`, and faults of commands in a campaign file."""
+"""`assay checks`: every check is listed and explained; `try`, and faults of commands in a campaign
+file."""
 
 from __future__ import annotations
 
@@ -10,13 +11,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from assay.cli.main import main
 from assay.plan import make_plan
-from assay.schema import load_campaign
+from assay.schema import campaign_from_text, load_campaign
 from assay.screens.try_output import try_command
 from assay.sites.site import SiteFacts
+from assay.tests.published_forms import published
 from checks.common.command import CommandDefinition
 from checks.common.registry import CHECKS
-from records.errors import AssayError
+from records.errors import AssayError, ExitStatus
 from records.run.rerun import rerun_campaign
 from records.units import KNOWN
 
@@ -133,3 +136,41 @@ def test_a_command_is_known_to_its_own_campaign_only(tmp_path: Path) -> None:
     other = load_campaign(file_of(tmp_path, "copy\n", "cp\n"))
     assert ([*one.checks], [*other.checks]) == ([*ours, "copy"], [*ours, "cp"])
     assert [*CHECKS] == ours
+
+
+def told(capsys, *words: str, status: ExitStatus = ExitStatus.PASS) -> str:
+    assert main(["checks", *words]) == status
+    return str(capsys.readouterr().out)
+
+
+@pytest.mark.plugins("papers")
+def test_every_check_is_listed_with_its_needs(capsys):
+    lines = told(capsys).splitlines()
+    begun = [line.split()[0] for line in lines[1:-1] if line[2:3].strip()]
+    assert begun == list(CHECKS)
+    assert any(line.startswith("  pvm_echo  ") and line.endswith(" PVM") for line in lines)
+    assert any("the site's osu" in line for line in lines)
+    checks = published("checks", told(capsys, "--json"))["checks"]
+    found = {check["name"]: check for check in checks}
+    kinds = {name: (check["program"], check["needs"]) for name, check in found.items()}
+    assert kinds["osu"] == ("the site's osu", ["mpi", "program:osu"])
+    assert kinds["pvm_echo"] == ("our own", ["pvm"])
+    assert found["ring"]["measures"].startswith("A message round a ring of all ranks")
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_is_explained_with_parameters_metrics_and_an_example_that_is_a_case(capsys, name):
+    check, page = CHECKS[name], told(capsys, name)
+    for one in (*check.parameters.model_fields, *check.metrics_by_name):
+        assert f"\n  {one}" in page
+    example = yaml.safe_load(page.partition("example, in a campaign file\n")[2])
+    head = {"schema": 1, "name": "x", "question": "?", "environments": ["mpich"]}
+    campaign = campaign_from_text("x.yaml", yaml.safe_dump({**head, **example}))
+    assert [entry.check for entry in campaign.cases] == [name]
+
+
+@pytest.mark.plugins("papers")
+def test_an_unknown_check_is_told_what_there_is(capsys):
+    assert main(["checks", "rings"]) == ExitStatus.BAD_INPUT
+    told = "no check 'rings' (did you mean ring?); there are alltoall_pairs, "
+    assert told in capsys.readouterr().err

@@ -20,8 +20,7 @@ import msgspec
 from ClusterShell.NodeSet import NodeSet
 
 from assay import ROOT
-from assay.commands import run_command
-from assay.sites.login import python_folders
+from assay.commands import python_folders, run_command
 from assay.sites.site import Site
 from checks.common.slurm.commands import Answer, Slurm, fields
 from plugins.vetting.folder import VetFolder

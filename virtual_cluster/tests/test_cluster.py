@@ -178,7 +178,7 @@ def killed_up(name: str, stage: str) -> None:
 def test_an_up_that_fails_takes_down_what_it_made(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("virtual_cluster.slurm_conf.CGROUP_CONF", "CgroupPlugin=absent\n")
+    monkeypatch.setattr("virtual_cluster.daemons.CGROUP_CONF", "CgroupPlugin=absent\n")
     with pytest.raises(AssayError, match=r"node n\d ended at once"):
         virtual_cluster.up(ClusterSpec(name, nodes=2))
     assert traces(name) == {}

@@ -15,7 +15,7 @@ from ClusterShell.NodeSet import NodeSet
 
 from records.errors import AssayError
 from setup.foreign_cluster.tests.site_setup import LoginDaemon, SiteSetup
-from virtual_cluster.slurm_conf import common_settings
+from virtual_cluster.daemons import common_settings
 from virtual_cluster.spec import address_plan
 
 _HERE = Path(__file__).resolve().parents[1]

@@ -11,7 +11,7 @@ import virtual_cluster
 from records.errors import AssayError
 from setup.foreign_cluster.tests.site_setup import LoginDaemon, SiteSetup, login_command, up
 from virtual_cluster import Cluster, host, namespaces
-from virtual_cluster.slurm_conf import common_settings
+from virtual_cluster.daemons import common_settings
 from virtual_cluster.spec import address_plan
 from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import traces, wait_for

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from assay.commands import libraries_of_python
 from assay.sites.description import SiteDescription
 from assay.sites.loading import CALLERS_OPTIONS, callers_access, named_variables
-from assay.sites.login import libraries_of_python
 from assay.sites.values import expanded, unset_fault
 from records.errors import AssayError
 
