@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import re
-import shlex
 import signal
 import subprocess
 from contextlib import suppress
@@ -271,19 +270,6 @@ def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(clu
     assert alive(7655)
     shell.kill()
     shell.wait()
-
-
-def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):
-    """Within the job, before the epilog of a virtual cluster does it."""
-    launched = f"srun --mpi=none sh -c {shlex.quote(f'{DAEMON} & {SEEN.format(1)}')}"
-    count = f"srun --mpi=none sh -c {shlex.quote(SEEN.format(0))}"
-    job = f"#!/bin/sh\nASSAY_SWEEP=yes {SESSION} none 600 {launched}\necho left\n{count}\n"
-    submit = "mkdir -p ~/swept && cd ~/swept && sbatch -W -N2 --ntasks-per-node=1 -o out; cat out"
-    words = cluster.user_command(["sh", "-c", submit])
-    answer = subprocess.run(words, input=job, stdout=subprocess.PIPE, text=True, check=True)
-    before, after = answer.stdout.split("left\n")
-    assert sum(int(line) for line in before.splitlines() if line.isdigit()) >= 2, answer
-    assert after.split() == ["0", "0"], answer
 
 
 def test_a_daemon_of_a_library_that_dies_is_named_in_the_record(cluster, folder):

@@ -105,18 +105,6 @@ def parse(text: str, asked: OsuParameters) -> OsuTable:
     return OsuTable(title["version"], values, 0.0 if asked.suite_sizes else spent_s)
 
 
-def parse_partial(text: str) -> list[Metric]:
-    """The values of all lines before the first that cannot be read, of a run that was cut off."""
-    values: list[Metric] = []
-    try:
-        _, _, names, lines = _sections(text, cut=True)
-        for line in lines:
-            values += _row(line, names)[1]
-    except OutputError:
-        pass
-    return values
-
-
 def parse_init(text: str, ranks: int) -> list[Metric]:
     """The times of osu_init over its ranks; version 5.3 prints neither title nor unit.
 
@@ -176,16 +164,14 @@ def _check_title(title: re.Match[str], test: str) -> None:
         raise OutputError(f"OSU's title is {title[0]!r:.120}; asked was {test}")
 
 
-def _sections(
-    text: str, *, cut: bool = False
-) -> tuple[re.Match[str], list[str], list[str], list[str]]:
+def _sections(text: str) -> tuple[re.Match[str], list[str], list[str], list[str]]:
     """Title, comments, column names and lines of the table, without lines of ours and blank ones.
 
-    A table that is not `cut` ends with a newline.
+    A table ends with a newline.
     """
     title = _single_title(text)
     *lines, last = text.split("\n")
-    if last.strip() and not cut:
+    if last.strip():
         raise OutputError(f"OSU's output stops within a line: {last[:80]!r}")
     headings = [place for place, line in enumerate(lines) if _HEADING.match(line)]
     if len(headings) != 1 or title.string not in lines[: headings[0]]:
@@ -254,10 +240,8 @@ def _forms(asked: OsuParameters) -> list[list[str]]:
     return forms[asked.suite_test.prints]
 
 
-def _row(
-    line: str, names: list[str], asked: OsuParameters | None = None
-) -> tuple[int | None, list[Metric]]:
-    """Size and values of a line, its iterations compared unless the run was cut off."""
+def _row(line: str, names: list[str], asked: OsuParameters) -> tuple[int | None, list[Metric]]:
+    """Size and values of a line."""
     words = line.split()
     if len(words) != len(names):
         raise OutputError(f"a line does not fit OSU's heading: {line[:80]!r}")
@@ -270,7 +254,7 @@ def _row(
                 raise OutputError(f"OSU's own validation says {word!r}: {line[:80]!r}")
         elif name == _ITERATIONS:
             count = _integer(word, line)
-            if asked and not asked.suite_sizes and count != asked.iterations:
+            if not asked.suite_sizes and count != asked.iterations:
                 raise OutputError(f"OSU made {count} iterations; asked were {asked.iterations}")
         elif name != "Size":
             column = _column(name)

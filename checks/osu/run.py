@@ -2,7 +2,7 @@
 """The OSU micro-benchmarks (versions 5 to 7) where a site has them, our evidence library preloaded.
 
 The site names the suite's folder, or that its programs are on PATH. A run that was cut off is
-failed even if its table looks complete; what it had printed is kept as partial.
+failed even if its table looks complete.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from checks.common.json_lines import Output, measured
 from checks.common.metrics import LAUNCH
 from checks.osu import OsuParameters
 from checks.osu import output as osu
-from records.metric import Metric
 
 
 class Run(MpiCheck):
@@ -48,10 +47,6 @@ class Run(MpiCheck):
     def came_to_its_end(self, output: Output, text: str) -> bool:
         """The suite prints no last line; the table must have the sizes asked for."""
         return True
-
-    def partial(self, text: str) -> list[Metric]:
-        """Values that a run had printed before it failed."""
-        return [] if self.params.suite_test.prints == "start-up" else osu.parse_partial(text)
 
     def wrong_answer(self, text: str) -> str | None:
         """The suite ends a run whose data failed its validation, as any that fails."""

@@ -40,8 +40,6 @@ finish() {
     trap - EXIT TERM INT HUP
     [ -n "${keeper:-}" ] && halt
     [ -n "${node_tmp:-}" ] && rm -rf "$node_tmp"
-    # Where Slurm lets daemonised processes outlive their job.
-    [ -z "${ASSAY_SWEEP:-}" ] || on_nodes "$here/sweep.sh" >sweep.out 2>&1
     [ -z "${ASSAY_SCRATCH:-}" ] || on_nodes "$here/scratch.sh" end >>scratch.out 2>&1
     stamp session_end
     : >launch.ended

@@ -170,8 +170,6 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
         gone = [] if dry else [one for one in launch.setting.builds.values() if not one.is_dir()]
         if gone:
             raise WorkFolderError(f"{gone[0]}: the programs built there are gone")
-        if not dry and HERE.leaves_processes():
-            self.env_vars["ASSAY_SWEEP"] = "yes"
         if preload := self.current_environ.extras["preload"]:
             self.env_vars["ASSAY_PRELOAD"] = preload
         before = ["libassay_evidence.so"] if launch.foreign else []

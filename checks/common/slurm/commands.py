@@ -64,16 +64,6 @@ class Slurm:
         self._settings = self._settings or self.output("scontrol", "show", "config") or ""
         return self._settings
 
-    def leaves_processes(self) -> bool:
-        """True if a job's daemonised processes outlive it, as far as Slurm's settings tell.
-
-        They do unless control groups hold them, or the epilog of a virtual cluster ends them.
-        """
-        tracked = setting(self.settings(), "ProctrackType") or ""
-        ended = setting(self.settings(), r"Epilog(?:\[0\])?") or ""
-        by_process = re.match(r"proctrack/(linuxproc|pgid)", tracked) is not None
-        return by_process and not ended.endswith("/end-of-job")
-
     def cancel(self, *words: str) -> None:
         """`scancel` these jobs or steps."""
         if words:

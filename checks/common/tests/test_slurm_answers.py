@@ -5,26 +5,11 @@ import time
 
 import pytest
 
-from checks.common.slurm.commands import Answer, Slurm, left_s, run_here, seconds_of, slurm_seconds
+from checks.common.slurm.commands import left_s, run_here, seconds_of, slurm_seconds
 
 
 def test_a_command_that_is_not_there_has_a_status():
     assert run_here(["no-such-command"]).status == 127
-
-
-@pytest.mark.parametrize(
-    ("tracked", "epilog", "leaves"),
-    [
-        ("proctrack/linuxproc", "Epilog = (null)", True),
-        ("proctrack/pgid", "Epilog[0] = /etc/slurm/clean", True),
-        ("proctrack/linuxproc", "Epilog[0] = /run/assay/end-of-job", False),
-        ("proctrack/linuxproc", "Epilog = /run/assay/end-of-job", False),
-        ("proctrack/cgroup", "Epilog = (null)", False),
-    ],
-)
-def test_processes_outlive_a_job_where_nothing_holds_them(tracked, epilog, leaves):
-    text = f"{epilog}\nEpilogMsgTime           = 2000 usec\nProctrackType           = {tracked}\n"
-    assert Slurm(lambda _: Answer(0, text, "")).leaves_processes() is leaves
 
 
 @pytest.mark.parametrize(
