@@ -29,11 +29,11 @@ import msgspec
 
 from assay.build.sources import sources_digest
 from assay.probe.probe import Probes
-from assay.probe.trials import ProbeResult, Trial, TrialResult, trial_of
+from assay.probe.trials import ProbeResult, Trial, TrialResult, faults_of, trial_of
 from assay.run.provenance import environment_as_run, variables_of
 from assay.run.session import WorkFolder
 from assay.sites.site import Site
-from checks.common.session.outcome import CompleteBuild, fault_of
+from checks.common.session.outcome import CompleteBuild
 from checks.common.sources import build_files, program_folders
 from records.errors import AssayError, InfrastructureError
 from records.input_files import opened

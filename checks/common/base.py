@@ -18,7 +18,6 @@ from checks.common.definition import CheckDefinition
 from checks.common.evidence import Claim
 from checks.common.json_lines import Printed
 from checks.common.slurm.job import told_allocation
-from records.metric import Metric
 from records.site.limits import Nominal
 from records.site.topology import Topology
 
@@ -134,10 +133,6 @@ class MpiCheck:
     def wrong_answer(self, text: str) -> str | None:
         """A foreign program's own message that data were wrong, or None."""
         return None
-
-    def partial(self, text: str) -> list[Metric]:
-        """Metrics that a failed launch had printed: shown, but in no statistics."""
-        return []
 
     def said_elsewhere(self) -> list[str]:
         """Errors that what `begin` started told, to be added to why a launch failed."""

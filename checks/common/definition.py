@@ -84,12 +84,10 @@ class SiteCapacity:
     @property
     def busy_nodes(self) -> int:
         """Nodes that can be busy at the same time: those whose cores no other of them has."""
-        taken: set[int] = set()
-        apart = 0
+        taken, apart = set[int](), 0
         for cores in self.shared_cores.values():
             if taken.isdisjoint(cores):
-                taken.update(cores)
-                apart += 1
+                taken, apart = taken.union(cores), apart + 1
         return min(apart, self.nodes) or self.nodes
 
 
@@ -368,8 +366,7 @@ class CheckDefinition(Generic[P]):
     def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
         """Why the case cannot run on the site, with the arithmetic; None when it can."""
         ranks, on_node = layout.ranks, layout.ranks_per_node
-        rest = ranks % on_node
-        if rest:
+        if rest := ranks % on_node:
             most = min(on_node, site.cores_per_node)
             fitting = next(k for k in range(most, 0, -1) if ranks % k == 0)
             return (

@@ -23,7 +23,7 @@ from checks.common.metrics import HOPS
 from checks.common.registry import message_of
 from checks.common.session.launch_commands import NO_MODULE
 from checks.common.session.outcome import Loss, Moment, Outcome, check_encoding
-from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT, UNPROVEN
+from records.flags import BEYOND_LIMIT, TOO_SHORT, UNPROVEN
 from records.metric import Metric
 from records.plugins import hooks
 from records.site.limits import bound, is_beyond
@@ -140,9 +140,7 @@ def _did_not_end(
         return Outcome("lost", f"{dead}; {failure}", fault="nodes")
     if output.exit_status in _NOT_RUN and _NO_LAUNCHER in failure:
         return Outcome(None, f"its launcher cannot be run: {failure}", fault="environment")
-    kept = launch.partial(printed.text)
-    reason = f"{failure}; {printed.problem}" if printed.problem else failure
-    return Outcome("failed", reason, metrics=kept, flags=[PARTIAL] if kept else [])
+    return Outcome("failed", f"{failure}; {printed.problem}" if printed.problem else failure)
 
 
 def _out_of_its_job(output: json_lines.Output, job: EndedJob) -> Outcome | None:

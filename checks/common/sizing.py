@@ -205,13 +205,9 @@ def _fill_memory(
 
     cores, share = site.cores_per_node, 1.0
     if keys.at_most_s is not None and time_s(share) > keys.at_most_s:
-        least, greatest = 0.0, 1.0
-        for _ in range(HALVINGS):
-            share = (least + greatest) / 2
-            least, greatest = (
-                (share, greatest) if time_s(share) <= keys.at_most_s else (least, share)
-            )
-        share = least
+        share = 0.0
+        for step in (2.0**-k for k in range(1, HALVINGS + 1)):
+            share += step if time_s(share + step) <= keys.at_most_s else 0.0
     _set(params, sizes(share), "memory_share")
 
 

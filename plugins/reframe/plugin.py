@@ -14,6 +14,7 @@ PLUGIN = Plugin(
     hooks={
         "brought_check": "plugins.reframe.classes:BROUGHT",
         "campaign": "plugins.reframe.suites:with_suites",
+        "session_configure": "plugins.reframe.classes.launcher:configure",
         "session_prepare": "plugins.reframe.classes.launcher:install",
         "session_test": "plugins.reframe.classes.derived:maker_of",
         "session_task_end": "plugins.reframe.classes.outcomes:report",

@@ -12,8 +12,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from reframe.utility.cpuinfo import cpuinfo
-
 import checks.common.slurm.scheduler  # noqa: F401  registers the scheduler
 from checks.common.registry import BROUGHT_FILE
 from checks.common.session.launch_commands import preparation
@@ -28,16 +26,6 @@ _OF_SITE = (
     *("build_on", "topology", "shared_cores", "slurm_partition", "longest_job_s", "storage"),
     "memory_bytes_per_node",
 )
-#: C compiler → those of C++ and Fortran that come with it.
-_COMPILERS = {
-    "mpicc": ("mpicxx", "mpif90"),
-    "mpiicc": ("mpiicpc", "mpiifort"),
-    "mpiicx": ("mpiicpx", "mpiifx"),
-    "gcc": ("g++", "gfortran"),
-    "clang": ("clang++", "flang"),
-    "icx": ("icpx", "ifx"),
-    "cc": ("CC", "ftn"),
-}
 #: How often ReFrame looks at jobs, per second.
 POLLS = {"poll_rate_max": 25, "poll_rate_min": 10, "poll_rate_decay": 0.01}
 _OF_LINK = ("bits_per_second", "payload_share", "burst_bytes")
@@ -49,14 +37,9 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
     chosen = {settings[key]["seen_as"]: str(value) for key, value in described["chosen"].items()}
     seen = {variable: value for variable, value in chosen.items() if variable}
     extras = {**described, "blas": described["blas"] or site["blas"], "seen": seen}
-    cc = described["compiler"]
-    folder, _, base = cc.rpartition("/")
-    stem, dot, suffix = base.partition(".")
-    beside = (f"{one}{dot}{suffix}" for one in _COMPILERS.get(stem, ()))
-    cxx, ftn = [f"{folder}/{one}" if folder else one for one in beside] or ["", ""]
     return {
         "name": name,
-        **{"cc": cc, "cxx": cxx, "ftn": ftn},
+        **{"cc": described["compiler"], "cxx": "", "ftn": ""},
         # Modules are loaded there too: ReFrame's own commands pass over one that is missing.
         "prepare_cmds": preparation(site, described),
         "features": described["features"],
@@ -65,27 +48,10 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_this_machine(cores: int) -> dict[str, Any]:
-    """Processor of this machine as ReFrame's own detection finds it, cut to a node of so many
-    cores."""
-    found = cpuinfo()
-
-    def cut(masks: list[str]) -> list[str]:
-        return [hex(one) for mask in masks if (one := int(mask, 16) & ((1 << cores) - 1))]
-
-    caches = [{**one, "cpusets": cut(one["cpusets"])} for one in found["topology"].pop("caches")]
-    topology = {name: cut(masks) for name, masks in found["topology"].items()}
-    sockets = len(topology["sockets"])
-    found |= {"num_cpus": cores, "num_sockets": sockets, "num_cpus_per_socket": cores // sockets}
-    return {**found, "topology": {**topology, "caches": caches}}
-
-
 def _partition(site: dict[str, Any]) -> dict[str, Any]:
     """The partition that launches run on; `extras` are what checks ask of it."""
     further, network, sockets = site["reframe"], site["network"], site["sockets_per_node"]
-    brought = BROUGHT_FILE in os.environ
-    own = _of_this_machine(site["cores_per_node"]) if brought and site["virtual_cluster"] else {}
-    processor = {**own, **further.get("processor", {}), "num_cpus": site["cores_per_node"]}
+    processor = {**further.get("processor", {}), "num_cpus": site["cores_per_node"]}
     if sockets:
         per_socket = site["cores_per_node"] // sockets
         processor |= {"num_sockets": sockets, "num_cpus_per_socket": per_socket}
@@ -93,9 +59,8 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
         **further,
         "name": site["partition"],
         "scheduler": "assay-allocation" if ALLOCATION in os.environ else "assay-slurm",
-        # Imported, the plugin of suites registers its launcher.
-        "launcher": "assay-environment" if brought and hooks("session_prepare") else "local",
-        "features": [*further.get("features", []), *(["remote", "scontrol"] if brought else [])],
+        "launcher": "local",
+        "features": further.get("features", []),
         "access": site["access"],
         "environs": sorted(site["environments"]),
         # In an allocation as many again are handed in, to begin as soon as nodes are free.
@@ -116,14 +81,6 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _modules_system(site: dict[str, Any]) -> str:
-    """Module system for tests of suites; it is used only where a test asks for modules."""
-    if BROUGHT_FILE not in os.environ:
-        return "nomod"
-    system: str = site["modules_system"]
-    return "envmod" if system.startswith("tmod") else system
-
-
 def _logging(prefix: str) -> dict[str, Any]:
     """Short lines for the harness; in a file also what ReFrame does of each test."""
     plain = {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}
@@ -139,8 +96,9 @@ def _logging(prefix: str) -> dict[str, Any]:
 
 
 def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """ReFrame's `site_configuration` for a described site; its folders are below `prefix`."""
-    return {
+    """ReFrame's `site_configuration` for a described site; its folders are below `prefix`. Plugins
+    may change it where a plan brings tests."""
+    made: dict[str, Any] = {
         "systems": [
             {
                 "name": site["name"],
@@ -149,7 +107,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 # One folder for both: else ReFrame would copy all output of each launch.
                 "stagedir": f"{prefix}/stage",
                 "outputdir": f"{prefix}/stage",
-                "modules_system": _modules_system(site),
+                "modules_system": "nomod",
                 "partitions": [_partition(site)],
             }
         ],
@@ -170,6 +128,9 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
         "storage": [{"enable": False}],
         "logging": [_logging(prefix)],
     }
+    for configure in hooks("session_configure") if BROUGHT_FILE in os.environ else ():
+        configure(site, made)
+    return made
 
 
 if _file := os.environ.get(SITE_FILE):

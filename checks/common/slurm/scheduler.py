@@ -84,7 +84,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
     """Scheduler for Slurm without accounting that knows how a job ended.
 
     ReFrame's own `squeue` scheduler calls every job that has left the queue COMPLETED, and waits
-    two seconds after each submission. `scontrol show job` knows for MinJobAge seconds how a job
+    two seconds after each submission. `scontrol show job` tells for MinJobAge seconds how a job
     ended. It is asked rarely while the job runs, as each question takes time from the ranks that
     are being measured: when the job's script has created END_MARKER, its last act, or every
     QUIET_POLL_S seconds. Waiting in the queue has no limit, and the harness is told of it at each

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches as steps of an allocation: how each begins and ends, with an srun of ours."""
+"""Launches as steps of an allocation: their nodes, how each begins and ends, with our own srun."""
 
 import os
 import re
 import time
+from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +14,7 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 
 from checks.common.slurm import scheduler
 from checks.common.slurm.commands import HERE
-from checks.common.slurm.job import ControllerSilentError
+from checks.common.slurm.job import Allocation, ControllerSilentError
 from checks.common.slurm.scheduler import AllocationScheduler
 from checks.common.tests.test_hops import granted
 from virtual_cluster.host import tries
@@ -175,3 +177,32 @@ def test_those_that_have_ended_are_no_neighbours(harness):
     assert set(job.neighbours) == {1}
     assert 2 not in before.neighbours
     assert beside.neighbours[2] == job._nodelist
+
+
+EIGHT = [f"n{number}" for number in range(1, 9)]
+LAUNCHES = [f"ring-12.{block}.{attempt}" for block in range(100) for attempt in (1, 2)]
+
+
+def allocation(**more):
+    return Allocation(job_id="12", nodes=EIGHT, ends_at=1e10, **more)
+
+
+def test_nodes_are_drawn_by_the_seed_and_what_names_the_launch():
+    draws = [allocation(seed=5).drawn(3, EIGHT, launch) for launch in LAUNCHES]
+    again = [allocation(seed=5).drawn(3, list(reversed(EIGHT)), launch) for launch in LAUNCHES]
+    assert draws == again
+    assert draws != [allocation(seed=6).drawn(3, EIGHT, launch) for launch in LAUNCHES]
+    assert draws[::2] != draws[1::2], "a further attempt gets others"
+    assert all(draw == sorted(draw) and len(set(draw)) == 3 for draw in draws)
+    pairs = Counter(pair for draw in draws for pair in combinations(draw, 2))
+    assert len(pairs) == 28, "every pair of nodes comes"
+    assert allocation().drawn(2, ["n7", "n2"], "x") == ["n2", "n7"]
+
+
+def test_nodes_that_share_cores_are_drawn_together_only_where_they_must():
+    cores = {node: [number % 2] for number, node in enumerate(EIGHT)}
+    shared = allocation(cores=cores)
+    for launch in LAUNCHES:
+        (one,), (other,) = (cores[node] for node in shared.drawn(2, EIGHT, launch))
+        assert one != other
+    assert len(shared.drawn(3, EIGHT, "x")) == 3

@@ -219,3 +219,36 @@ def test_too_many_sizes_are_refused_before_they_are_made() -> None:
 
 def test_checks_of_the_tree_and_of_its_plugins_are_no_foreign_ones():
     assert {name for name, check in CHECKS.items() if not check.is_shipped} == set()
+
+
+def test_an_echo_always_measures_0_bytes():
+    asked = params_of("echo", sizes=[8, {"from": 16, "to": 64, "per_octave": 1}])
+    assert CHECKS["echo"].message_bytes(asked) == [0, 8, 16, 32, 64]
+
+
+def test_a_distance_without_nodes_is_refused():
+    with pytest.raises(ValidationError, match="needs placement = between-nodes, found self"):
+        params_of("echo", placement="self", distance=2)
+
+
+def test_pairs_that_take_turns_take_longer():
+    pairs = CHECKS["alltoall_pairs"]
+    at_once, in_turn = (
+        params_of("alltoall_pairs", ranks=4, turns=turns) for turns in (False, True)
+    )
+    layout = pairs.layout(at_once, 2)
+    once_s, turns_s = (pairs.estimate_s(asked, layout, SITE) for asked in (at_once, in_turn))
+    assert turns_s - SITE.launch_overhead_s == pytest.approx(2 * (once_s - SITE.launch_overhead_s))
+
+
+def test_an_echo_over_tcp_has_no_empty_message_and_two_hosts():
+    asked = params_of("echo", transport="tcp", sizes=[8, 16])
+    assert CHECKS["echo"].message_bytes(asked) == [8, 16]
+    for given in ({"placement": "self"}, {"distance": 3}, {"mpi_profile": True}):
+        with pytest.raises(ValidationError, match="transport = tcp does not go with"):
+            params_of("echo", transport="tcp", **given)
+
+
+def test_the_ids_of_echoes_of_a_library_stay():
+    assert "transport" not in params_of("echo").complete()
+    assert params_of("echo", transport="tcp").complete()["transport"] == "tcp"

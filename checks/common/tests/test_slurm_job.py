@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Job of Slurm, from what Slurm prints of it: handed in, waiting, silent, ended."""
+"""Job of Slurm, from what Slurm prints of it: handed in, refused, waiting, silent, ended."""
 
+import time
 from functools import cached_property
 
 import pytest
 
 from checks.common.slurm import job as slurm_job
-from checks.common.slurm.commands import Answer, Slurm
-from checks.common.slurm.job import ControllerSilentError, SlurmJob
+from checks.common.slurm.commands import Answer, Slurm, left_s, run_here, seconds_of, slurm_seconds
+from checks.common.slurm.job import (
+    ControllerSilentError,
+    SlurmJob,
+    last_words,
+    refusal_verdict,
+    waits_in_vain,
+)
 
 #: As scontrol of Slurm 24.11 prints it, where jobs can be preempted.
 LINE = (
@@ -167,3 +174,157 @@ def test_a_reason_is_slurms_or_none_and_tells_a_job_that_can_never_run(slurm, re
     assert made.told[-1].reason == said
     assert (made.job.never_runs() or "").startswith(never or "")
     assert (made.job.never_runs() is None) == (never is None)
+
+
+def test_a_command_that_is_not_there_has_a_status():
+    assert run_here(["no-such-command"]).status == 127
+
+
+@pytest.mark.parametrize(
+    ("tracked", "epilog", "leaves"),
+    [
+        ("proctrack/linuxproc", "Epilog = (null)", True),
+        ("proctrack/pgid", "Epilog[0] = /etc/slurm/clean", True),
+        ("proctrack/linuxproc", "Epilog[0] = /run/assay/end-of-job", False),
+        ("proctrack/linuxproc", "Epilog = /run/assay/end-of-job", False),
+        ("proctrack/cgroup", "Epilog = (null)", False),
+    ],
+)
+def test_processes_outlive_a_job_where_nothing_holds_them(tracked, epilog, leaves):
+    text = f"{epilog}\nEpilogMsgTime           = 2000 usec\nProctrackType           = {tracked}\n"
+    assert Slurm(lambda _: Answer(0, text, "")).leaves_processes() is leaves
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("00:00:05", 5.0),
+        ("30", 1800.0),
+        ("04:00:00", 14400.0),
+        ("7-00:00:30", 604830.0),
+        ("UNLIMITED", None),
+        ("Partition_Limit", None),
+        ("INVALID", None),
+        ("", None),
+    ],
+)
+def test_durations_are_read_as_slurm_prints_them(said, seconds):
+    assert seconds_of(said) == seconds
+
+
+def test_a_job_ends_by_its_limit_whatever_the_clock_says_in_autumn(monkeypatch):
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    end = "2026-10-25T02:30:00"
+    told = {"TimeLimit": "1-00:00:00", "RunTime": "00:10:00", "EndTime": end}
+    by_date = pytest.approx(slurm_seconds(end) - now)
+    assert left_s(told) == 86400 - 600
+    assert left_s(told | {"TimeLimit": "Partition_Limit"}) == by_date
+    assert left_s(told | {"RunTime": "INVALID"}) == by_date
+    assert left_s({"TimeLimit": "UNLIMITED", "RunTime": "00:10:00", "EndTime": "Unknown"}) is None
+
+
+PENDING = {
+    "waits": [
+        *("ReqNodeNotAvail, UnavailableNodes:n[1-4]", "None", "Priority", "Resources"),
+        *("Dependency", "BeginTime", "Licenses", "Reservation"),
+        "(ReqNodeNotAvail,_May_be_reserved_for_other_job)",
+        "ReqNodeNotAvail,_Reserved_for_maintenance",
+        "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority",
+        *("NodeDown", "PartitionDown", "PartitionInactive", "JobHeldUser", "JobHeldAdmin"),
+        *("launch_failed_requeued_held", "QOSUsageThreshold", "BurstBufferResources"),
+        *("MaxPoweredUpNodes", "MpiPortsBusy", "AReasonOfALaterVersion"),
+        # A limit on what the running jobs of a user or an account have together.
+        *("AssocMaxJobsLimit", "QOSMaxCpuPerUserLimit", "QOSMaxMemoryPerUser", "QOSJobLimit"),
+        *("AssocGrpNodeLimit", "AssocGrpCPURunMinutesLimit", "MaxJobsPerAccount"),
+    ],
+    "never": [
+        *("PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "BadConstraints"),
+        *("Constraints", "InvalidAccount", "InvalidQOS", "QOSNotAllowed", "AccountNotAllowed"),
+        *("ReservationDeleted", "DependencyNeverSatisfied", "AssocMaxWallDurationPerJobLimit"),
+        *("QOSMaxWallDurationPerJobLimit", "AssocMaxNodePerJobLimit"),
+        *("QOSMaxCpuMinutesPerJobLimit", "AssocMaxCpuPerNode", "QOSMaxGRESPerJob"),
+        *("QOSMinCpuNotSatisfied", "MaxMemPerLimit", "AssocGrpCPUMinutesLimit"),
+        *("AssocGrpBillingMinutes", "QOSGrpWallLimit"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"), [(one, verdict) for verdict, all_ in PENDING.items() for one in all_]
+)
+def test_a_pending_reason_is_waited_for_or_not(reason, verdict):
+    assert waits_in_vain(reason) == (verdict == "never")
+
+
+BATCH = "sbatch: error: Batch job submission failed: "
+TEST = "allocation failure: "
+ACCOUNTING = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
+def limits(*names: str) -> list[str]:
+    """Refusals for limits that sbatch names in a line before."""
+    return [f"sbatch: error: {name}\n{BATCH}{ACCOUNTING}" for name in names]
+
+
+def failed(*reasons: str) -> list[str]:
+    return [f"{BATCH}{reason}" for reason in reasons]
+
+
+REFUSED = {
+    "waits": [
+        *limits("AssocMaxSubmitJobLimit", "QOSMaxSubmitJobPerUserLimit"),
+        *limits("QOSGrpSubmitJobsLimit", "MaxSubmitJobsPerAccount"),
+        "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"
+        f"{BATCH}Resource temporarily unavailable",
+        f"{TEST}Required node not available (down, drained or reserved)",
+        f"{TEST}Requested nodes are busy",
+        f"{TEST}Job can not start due to maintenance reservation.",
+        *failed("Required partition not available (inactive or drain)"),
+        *failed("System submissions disabled", "Requested reservation not usable now"),
+    ],
+    "never": [
+        f"{TEST}Invalid account or account/partition combination specified",
+        *failed("Invalid account or account/partition combination specified"),
+        *failed("Invalid qos specification", "Invalid partition name specified"),
+        "sbatch: error: invalid partition specified: nowhere\n"
+        f"{BATCH}Invalid partition name specified",
+        *failed("Requested time limit is invalid (missing or exceeds some limit)"),
+        *failed("Invalid feature specification", "Node count specification invalid"),
+        *failed("Invalid generic resource (gres) specification", "Access/permission denied"),
+        *failed("User's group not permitted to use this partition"),
+        *failed("Requested reservation is invalid", "More processors requested than permitted"),
+        *limits("QOSMaxWallDurationPerJobLimit", "AssocMaxNodePerJobLimit"),
+        "sbatch: unrecognized option '--quick'\nTry \"sbatch --help\" for more information",
+        f"sbatch: error: please name your project with --account\n{BATCH}Unspecified error",
+        "",
+    ],
+    "unreached": [
+        *failed("Unable to contact slurm controller (connect failure)"),
+        *failed("Socket timed out on send/recv operation", "Insane message length"),
+        *failed("Zero Bytes were transmitted or received", "Unexpected missing socket error"),
+        *failed("Error receiving message", "Protocol authentication error"),
+        "sbatch: error: If munged is up, restart with --num-threads=10\nsbatch: error: Munge encode"
+        ' failed: Failed to access "/run/munge/munge.socket.2": No such file or directory',
+        *failed("I/O error writing script/environment to file"),
+    ],
+    "unclear": [f"{BATCH}{ACCOUNTING}", f"{TEST}{ACCOUNTING}"],
+    "nodes": [
+        f"{TEST}Requested node configuration is not available",
+        f"{BATCH}Requested partition configuration not available now",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"), [(one, verdict) for verdict, all_ in REFUSED.items() for one in all_]
+)
+def test_a_refusal_is_final_or_not(said, verdict):
+    assert refusal_verdict(said) == verdict
+
+
+def test_the_limit_and_the_error_are_told_in_one_line():
+    told = last_words(REFUSED["waits"][0])
+    assert told.startswith("sbatch: error: Batch job submission failed: Job violates")
+    assert told.endswith("[AssocMaxSubmitJobLimit]")
+    assert last_words("") == "no reason given"

@@ -16,6 +16,7 @@ from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
 from reframe.core.pipeline import RegressionTest
 from reframe.frontend import executors
+from reframe.utility.cpuinfo import cpuinfo
 
 from checks.common.session.builds import MakeBuild
 from checks.common.session.launch_commands import launch_words
@@ -50,6 +51,52 @@ class EnvironmentLauncher(JobLauncher):
         the library (`--mpi`) is the environment's, not the test's."""
         self.options: list[str] = [one for one in self.options if not one.startswith("--mpi=")]
         return f"{super().run_command(job)} {shlex.quote(f'{job.workdir}/evidence.sh')}"
+
+
+#: C compiler → those of C++ and Fortran that come with it.
+_COMPILERS = {
+    "mpicc": ("mpicxx", "mpif90"),
+    "mpiicc": ("mpiicpc", "mpiifort"),
+    "mpiicx": ("mpiicpx", "mpiifx"),
+    "gcc": ("g++", "gfortran"),
+    "clang": ("clang++", "flang"),
+    "icx": ("icpx", "ifx"),
+    "cc": ("CC", "ftn"),
+}
+
+
+def configure(site: Mapping[str, Any], configuration: dict[str, Any]) -> None:
+    """Add to ReFrame's configuration what tests of suites ask a system for: its modules, its
+    processor, features, the launcher, compilers of C++ and Fortran."""
+    (system,) = configuration["systems"]
+    (partition,) = system["partitions"]
+    modules = site["modules_system"]
+    system["modules_system"] = "envmod" if modules.startswith("tmod") else modules
+    partition["launcher"] = "assay-environment"
+    partition["features"] = [*partition["features"], "remote", "scontrol"]
+    if site["virtual_cluster"]:
+        own = _of_this_machine(site["cores_per_node"])
+        partition["processor"] = own | partition["processor"]
+    for environment in configuration["environments"]:
+        folder, slash, base = environment["cc"].rpartition("/")
+        stem, dot, suffix = base.partition(".")
+        names = zip(("cxx", "ftn"), _COMPILERS.get(stem, ()), strict=False)
+        environment |= {key: f"{folder}{slash}{name}{dot}{suffix}" for key, name in names}
+
+
+def _of_this_machine(cores: int) -> dict[str, Any]:
+    """Processor of this machine as ReFrame's own detection finds it, cut to a node of so many
+    cores."""
+    found = cpuinfo()
+
+    def cut(masks: list[str]) -> list[str]:
+        return [hex(one) for mask in masks if (one := int(mask, 16) & ((1 << cores) - 1))]
+
+    caches = [{**one, "cpusets": cut(one["cpusets"])} for one in found["topology"].pop("caches")]
+    topology = {name: cut(masks) for name, masks in found["topology"].items()}
+    sockets = len(topology["sockets"])
+    found |= {"num_cpus": cores, "num_sockets": sockets, "num_cpus_per_socket": cores // sockets}
+    return {**found, "topology": {**topology, "caches": caches}}
 
 
 def _seen_as(asked: str, extras: Mapping[str, Any], environment: Any) -> Any:
