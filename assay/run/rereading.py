@@ -20,7 +20,7 @@ from checks.common.definition import CheckDefinition
 from checks.common.json_lines import TOKEN, Printed, session_lines
 from checks.common.judging import EndedJob, JudgingError, judge
 from checks.common.metrics import HOPS
-from checks.common.registry import checks_with, leaf_of
+from checks.common.registry import Checks, checks_with, leaf_of
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.outcome import Moment, Outcome, iso_time
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
@@ -145,7 +145,7 @@ class Rereader:
         """The outcome of a launch by its raw output, in an environment with these programs of the
         site's own. Raises NotReadError where the check here cannot read it."""
         case = self._cases.get(record.case_id)
-        definition = self._checks.get(case.check) if case else None
+        definition = _check_of(case, self._checks) if case else None
         if case is None or definition is None:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
         if not definition.is_reread:
@@ -176,6 +176,15 @@ class Rereader:
             return judge(Printed(raw.stdout), raw.job(record.nodes, daemons), launch)
         except JudgingError as error:
             raise NotReadError(f"judging failed: {error}"[:200]) from error
+
+
+def _check_of(case: PlannedCase, checks: Checks) -> CheckDefinition[Any] | None:
+    """The check of a case, or the one that runs such cases now."""
+    for check in checks.values():
+        former, parameter = check.took_over
+        if former == case.check and parameter in case.params:
+            return check
+    return checks.get(case.check)
 
 
 def _params(definition: CheckDefinition[Any], case: PlannedCase) -> Any:

@@ -188,6 +188,8 @@ class CheckDefinition(Generic[P]):
     line: Brought | None = None
     #: Whether its output alone says what a launch came to, so that records can be read anew.
     is_reread: ClassVar[bool] = True
+    #: Check that ran its cases in earlier versions, and the parameter that tells those apart.
+    took_over: ClassVar[tuple[str, str]] = ("", "")
 
     @property
     def package(self) -> str:

@@ -19,10 +19,9 @@ from checks.common.answer import (
     other_settings,
 )
 from checks.common.base import MpiCheck
-from checks.common.json_lines import Output, OutputError, check_number, measured
+from checks.common.json_lines import Output, check_number, measured
 from checks.hpl import CHECK, HplParameters
 from checks.hpl import output as hpl_text
-from checks.hpl.settings import check_settings, hpl_dat, variant_of
 
 
 class Run(MpiCheck):
@@ -52,7 +51,7 @@ class Run(MpiCheck):
 
     def write_inputs(self, stage: Path) -> None:
         """Write HPL.dat."""
-        (stage / "HPL.dat").write_text(hpl_dat(self.params))
+        (stage / "HPL.dat").write_text(hpl_text.hpl_dat(self.params))
 
     def came_to_its_end(self, output: Output, text: str) -> bool:
         """Ours prints an end line; another says so in words."""
@@ -69,23 +68,10 @@ def read_other_build(asked: HplParameters, output: Output, text: str) -> Reading
 
     The time is that of the rate, for HPL prints hundredths of a second.
     """
-    printed, wrong = _printed(asked, text)
-    wrong = wrong or died(text) or longer_than_launch(printed.time_s, output)
-    rate = printed.rate_flop_per_s
-    return Reading(wrong=wrong) if wrong else _reading(rate, hpl_text.operations(asked.n) / rate)
-
-
-def _printed(asked: HplParameters, text: str) -> tuple[hpl_text.HplResult, str | None]:
-    """The test that HPL printed, and how it differs from the one asked for, or None."""
-    try:
-        printed = hpl_text.parse(text)
-    except hpl_text.UnfinishedError as error:
-        raise OutputError(str(error)) from error
-    check_settings(text, asked)
-    test = (variant_of(asked), asked.n, asked.nb, asked.p, asked.q)
-    if (printed.variant, printed.n, printed.nb, printed.p, printed.q) == test:
-        return printed, None
-    return printed, f"HPL ran {printed}; asked was (variant, N, NB, P, Q) = {test}"
+    printed = hpl_text.parse(text, asked)
+    if wrong := died(text) or longer_than_launch(printed.time_s, output):
+        return Reading(wrong=wrong)
+    return _reading(printed.rate_flop_per_s, hpl_text.operations(asked.n) / printed.rate_flop_per_s)
 
 
 def _reading(rate_flop_per_s: float, time_s: float) -> Reading:
@@ -95,25 +81,20 @@ def _reading(rate_flop_per_s: float, time_s: float) -> Reading:
 
 def read_test(asked: HplParameters, output: Output, text: str) -> Reading:
     """HPL prints hundredths of a second; our main program reports all digits, which must agree."""
-    printed, wrong = _printed(asked, text)
-    other = (
-        wrong
-        or died(text)
+    printed, results = hpl_text.parse(text, asked), output.notes_of("hpl_result")
+    wrong = (
+        died(text)
         or other_program("hpl", ["hpl"], output)
         or other_settings({}, output.program)
         or other_notes({"tests": 1}, output)
     )
-    if other:
-        return Reading(wrong=other)
-    result = output.notes.get("hpl_result")
-    if not isinstance(result, dict):
-        return Reading(wrong="HPL's main program gave no result")
-    wrong = _other_result(asked, printed, result) or longer_than_launch(printed.time_s, output)
-    if len(output.notes_of("hpl_result")) != 1:
-        wrong = "HPL's main program did not make one test"
-    if wrong:
+    if not wrong and (len(results) != 1 or not isinstance(results[0], dict)):
+        wrong = f"HPL's main program gave no result, or {len(results)}"
+    wrong = wrong or _other_result(asked, printed, results[0])
+    if wrong := wrong or longer_than_launch(printed.time_s, output):
         return Reading(wrong=wrong)
-    return _reading(hpl_text.operations(asked.n) / result["time_s"], result["time_s"])
+    time_s = results[0]["time_s"]
+    return _reading(hpl_text.operations(asked.n) / time_s, time_s)
 
 
 def _other_result(

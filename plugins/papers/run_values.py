@@ -13,6 +13,8 @@ from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.show.lines import line_rate
 
+#: Checks that run now what a check ran in earlier versions.
+SINCE = {"echo": ("echo", "socket_echo")}
 #: What a case has of a parameter that it does not state: cases state what was there from the first
 #: version of their check on, and of later parameters what differs from this.
 DEFAULTS = {"transport": "library", "hops": 0, "mpi_profile": False, "cpus_per_task": 1}
@@ -36,12 +38,12 @@ class Request:
     def rows(self) -> list[Row]:
         """The rows of the run that hold these values."""
         analysis, wanted = self.analysis, {k: _texts(v) for k, v in self.where.items()}
-        rows = analysis.rows_of(self.check, self.metric)
+        rows = [row for one in self._checks for row in analysis.rows_of(one, self.metric)]
         if self.on_purpose:
             rows = [
                 row
                 for row in analysis.invalid
-                if (analysis.case(row).check, row.series.metric) == (self.check, self.metric)
+                if analysis.case(row).check in self._checks and row.series.metric == self.metric
             ]
         return [
             row
@@ -49,6 +51,10 @@ class Request:
             if all(plain_value(found_at(analysis, row, place)) in v for place, v in wanted.items())
             and (analysis.case(row).nodes > 1 or not self.over_network)
         ]
+
+    @property
+    def _checks(self) -> tuple[str, ...]:
+        return SINCE.get(self.check, (self.check,))
 
     def why_absent(self) -> str:
         """Reason why the run lacks it: no nominal rate, or that of its first skipped case."""
@@ -66,7 +72,7 @@ class Request:
         for case in self.analysis.run.plan.cases:
             known = {**DEFAULTS, **case.params, "ranks": case.ranks}
             known |= {"environment": case.environment}
-            if case.check == self.check and all(
+            if case.check in self._checks and all(
                 plain_value(known.get(name)) in _texts(value) for name, value in wanted.items()
             ):
                 yield case

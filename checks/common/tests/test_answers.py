@@ -70,6 +70,6 @@ def test_times_that_do_not_fit_into_the_launch_are_refused():
                 lines[place] = json.dumps(entry)
         return "\n".join(lines)
 
-    for name in ("pt2pt mpich", "echo tcp.openmpi", "collectives each.lam", "streams mpich"):
+    for name in ("pt2pt mpich", "echo distance.mpich", "collectives each.lam", "streams mpich"):
         said = str(GOOD[name].refusal(slower(name)))
         assert re.search("what was timed took .* at least; the whole launch", said)

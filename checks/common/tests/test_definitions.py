@@ -239,16 +239,3 @@ def test_pairs_that_take_turns_take_longer():
     layout = pairs.layout(at_once, 2)
     once_s, turns_s = (pairs.estimate_s(asked, layout, SITE) for asked in (at_once, in_turn))
     assert turns_s - SITE.launch_overhead_s == pytest.approx(2 * (once_s - SITE.launch_overhead_s))
-
-
-def test_an_echo_over_tcp_has_no_empty_message_and_two_hosts():
-    asked = params_of("echo", transport="tcp", sizes=[8, 16])
-    assert CHECKS["echo"].message_bytes(asked) == [8, 16]
-    for given in ({"placement": "self"}, {"distance": 3}, {"mpi_profile": True}):
-        with pytest.raises(ValidationError, match="transport = tcp does not go with"):
-            params_of("echo", transport="tcp", **given)
-
-
-def test_the_ids_of_echoes_of_a_library_stay():
-    assert "transport" not in params_of("echo").complete()
-    assert params_of("echo", transport="tcp").complete()["transport"] == "tcp"

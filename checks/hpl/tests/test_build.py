@@ -7,8 +7,8 @@ from checks.common.json_lines import Output
 from checks.common.sources import CHECKS, LIBRARY
 from checks.common.tests.program_runs import ran, require
 from checks.hpl import HplParameters
+from checks.hpl.output import hpl_dat
 from checks.hpl.run import read_other_build
-from checks.hpl.settings import hpl_dat
 from setup.tests.needs import ARCHIVE, NEEDS_HPL
 
 #: What netlib's HPL has and that of HPCC, which is called by HPCC's main program, has not.

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
+
 from plugins.papers import paired
-from reports.analysis.run import Analysis
+from plugins.papers.run_values import SINCE
+from reports.analysis.run import Analysis, Row
 from reports.checks.common import blocks
 from reports.checks.common.curves import latency_and_bandwidth
 from reports.notation.units import ReadableUnit, bytes_text
@@ -26,7 +30,7 @@ def comparison_table(analysis: Analysis) -> Table | None:
     """A line a length, transport and environment: both half round trips and their ratio."""
     pairs = {
         (name, transport): [
-            times(analysis, name, transport) for times in (blocks.echo_times, netpipe_times)
+            times(analysis, name, transport) for times in (our_times, netpipe_times)
         ]
         for transport in TRANSPORTS
         for name in measured_in(analysis, analysis.rows_of("netpipe"))
@@ -63,12 +67,26 @@ def comparison_table(analysis: Analysis) -> Table | None:
     )
 
 
+def our_times(analysis: Analysis, environment: str, transport: str) -> dict[int, blocks.ByBlock]:
+    """Our half round trips in s between two nodes, by message length and block."""
+    if transport == "library":
+        return blocks.echo_times(analysis, environment)
+    near = {"placement": "between-nodes"}
+    rows = (blocks.rows_where(analysis, one, "half_round_trip", near) for one in SINCE["echo"])
+    by_it = (row for row in chain(*rows) if analysis.case(row).params.get("transport") == transport)
+    return _of(analysis, environment, by_it)
+
+
 def netpipe_times(
     analysis: Analysis, environment: str, transport: str
 ) -> dict[int, blocks.ByBlock]:
     """NetPIPE's half round trips in s between two nodes, by message length and block."""
     asked = {"placement": "between-nodes", "transport": transport}
     rows = blocks.rows_where(analysis, "netpipe", "netpipe_half_round_trip", asked)
+    return _of(analysis, environment, rows)
+
+
+def _of(analysis: Analysis, environment: str, rows: Iterable[Row]) -> dict[int, blocks.ByBlock]:
     mine = (row for row in rows if analysis.case(row).environment == environment)
     return blocks.by_block(mine, message_bytes)
 

@@ -13,7 +13,7 @@ COSTS += [("stream_rate", 1e8, {"neighbours": "resting"})]
 CASES = [
     case("interference", "mpich", {"ranks": 2}, 2),
     case("echo", "mpich", {"placement": "between-nodes", "distance": 1}),
-    case("echo", "mpich", {"transport": "tcp", "placement": "between-nodes", "distance": 1}),
+    case("socket_echo", "mpich", {"transport": "tcp", "placement": "between-nodes", "distance": 1}),
     case("netpipe", "mpich", {"transport": "library", "placement": "between-nodes"}),
     case("netpipe", "mpich", {"transport": "tcp", "placement": "between-nodes"}),
 ]

@@ -40,10 +40,7 @@ def by_block(rows: Iterable[Row], key: Callable[[Row], K]) -> dict[K, ByBlock]:
 
 
 def echo_times(
-    analysis: Analysis,
-    environment: str,
-    transport: str = "library",
-    placement: str = "between-nodes",
+    analysis: Analysis, environment: str, placement: str = "between-nodes"
 ) -> dict[int, ByBlock]:
     """Half round trips in s between neighbouring nodes, or within one, by message length and block.
 
@@ -55,7 +52,7 @@ def echo_times(
             row
             for row in rows_where(analysis, check, "half_round_trip", _PLAIN, construct=construct)
             if (case := analysis.case(row)).environment == environment
-            and case.params.get("transport", "library") == transport
+            and case.params.get("transport", "library") == "library"
             and case.params.get("placement", "between-nodes") == placement
             and case.params.get("hops", 0) <= 1
         ]

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from checks.common.definition import FastMachine
-from checks.common.messages import Length, Placement, Transport, TwoRankDefinition
+from checks.common.messages import Length, Placement, TwoRankDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import Parameters, Repeats, quantity, refuse_least_above_greatest
+from plugins.papers.checks.sockets import Transport
 from records.metric import Metric
 
 #: NetPIPE's trials of each size, of which the best counts.

@@ -11,9 +11,9 @@ from __future__ import annotations
 from checks.common.answer import Reading, died, longer_than_launch, other_program
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, measured
-from checks.common.messages import PVM_PAIR, TCP_PAIR, two_ends
 from plugins.papers.checks.netpipe import CHECK, NetpipeParameters
 from plugins.papers.checks.netpipe import output as netpipe
+from plugins.papers.checks.sockets import PVM_PAIR, TCP_PAIR, two_ends
 from records.metric import Metric
 
 

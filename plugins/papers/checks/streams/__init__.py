@@ -14,14 +14,13 @@ from checks.common.messages import (
     MessagesDefinition,
     Placement,
     Sizes,
-    SocketsDefinition,
-    Transport,
     TwoRankParameters,
     expand_sizes,
     sizes_field,
 )
 from checks.common.metrics import rate_metric
 from checks.common.parameters import Repeats, Seed, quantity
+from plugins.papers.checks.sockets import SocketsDefinition, Transport
 from records.metric import Metric
 
 Direction = Literal["one-way", "both-ways"]

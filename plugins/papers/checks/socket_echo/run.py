@@ -10,7 +10,7 @@ from typing import Any
 from checks.common import json_lines
 from checks.common.base import OwnProgram
 from checks.common.json_lines import read_printed
-from checks.common.messages import SocketsDefinition
+from plugins.papers.checks.sockets import SocketsDefinition
 
 #: What the end on the login node says.
 _SAID = "login-end.out"

@@ -18,7 +18,7 @@ from checks.common import json_lines
 from checks.common.tests.evidence_of import evidence_of
 from checks.common.tests.judged import Launch
 from checks.common.tests.program_runs import LIBRARIES, built_alone, built_programs, ran, run_each
-from checks.echo import CHECK
+from plugins.papers.checks.socket_echo import CHECK
 
 FEW = ["--sizes=1,15,1024,300000", "--iterations=5", "--warmup=1"]
 ENDLESS = ["--sizes=1000", "--iterations=1000000"]
@@ -187,7 +187,7 @@ def test_a_connection_within_the_node_is_no_measurement_between_nodes(program):
 
 
 def test_an_echo_from_the_login_node_joins_two_hosts():
-    launch = Launch("echo", "login.mpich")
+    launch = Launch("socket_echo", "login.mpich")
     assert launch.outcome(launch.text).status == "ok"
     for own in ("10.77.0.1", "127.0.0.1"):
         addresses = r'("key":"(?:peer|own)_address","value":")[^"]*'
@@ -196,9 +196,13 @@ def test_an_echo_from_the_login_node_joins_two_hosts():
         assert f"came from {own}, the node itself" in str(said.reason)
 
 
-def test_no_library_joins_a_login_node_to_a_node():
-    with pytest.raises(ValueError, match="placement = login-node does not go with transport = lib"):
-        CHECK.parameters.model_validate({"placement": "login-node"})
+def test_an_echo_over_sockets_has_no_empty_message_and_two_ends():
+    asked = CHECK.parameters(sizes=[8, 16])
+    assert CHECK.message_bytes(asked) == [8, 16]
+    assert asked.complete()["transport"] == "tcp"
+    for given in ({"placement": "self"}, {"distance": 3}, {"mpi_profile": True}):
+        with pytest.raises(ValueError, match=next(iter(given))):
+            CHECK.parameters.model_validate(given)
 
 
 def test_the_end_on_the_login_node_waits_for_the_other_or_the_end_of_the_launch(program, tmp_path):

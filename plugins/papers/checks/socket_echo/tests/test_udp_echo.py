@@ -15,8 +15,13 @@ import pytest
 
 from checks.common import json_lines
 from checks.common.tests.program_runs import built_alone
-from checks.echo import CHECK
-from checks.echo.tests.test_tcp_echo import asking_end, heard, outcome, two_ends
+from plugins.papers.checks.socket_echo import CHECK
+from plugins.papers.checks.socket_echo.tests.test_tcp_echo import (
+    asking_end,
+    heard,
+    outcome,
+    two_ends,
+)
 
 
 @pytest.fixture(scope="module")
