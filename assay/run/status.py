@@ -19,8 +19,7 @@ from records.run.queue_state import QueueState, read_current
 from records.run.record import CASE_ID, Status, latest_attempts
 from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RunDirectory
-from records.text.plain_text import one_line
-from records.text.reasons import grouped
+from records.text.plain_text import grouped, one_line
 
 State = Literal["complete", "failed", "running", "stopped"]
 BadStatus = Literal["failed", "wrong", "lost"]
