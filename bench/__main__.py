@@ -17,7 +17,7 @@ from records.plugins import loaded
 BENCHES = {
     "start": "bench.costs:start",
     "plan": "bench.costs:plan",
-    "overhead": "bench.overhead:rows",
+    "overhead": "bench.costs:overhead",
     "report": "bench.costs:report",
     "history": "bench.costs:history",
     "verdicts": "bench.tests.verdicts:main",

@@ -22,20 +22,15 @@ from records.errors import AssayError
 
 #: Open flags: without waiting for a FIFO's writer or for the holder of a lease.
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-#: What is no regular file.
+#: What is no regular file; other kinds are devices.
 KINDS = {
+    stat.S_IFREG: "a file",
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a FIFO",
     stat.S_IFSOCK: "a socket",
     stat.S_IFLNK: "a symbolic link",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
 }
-_REASONS = {
-    errno.ELOOP: "is a link",
-    errno.ENXIO: "is a socket",
-    errno.ENOTDIR: "is behind a file",
-}
+_REASONS = {errno.ELOOP: "is a link", errno.ENXIO: "is a socket"}
 
 
 class RefusedFileError(Exception):
@@ -64,7 +59,7 @@ def open_regular(folder: Path, name: str) -> BufferedReader:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise RefusedFileError(f"is {KINDS[stat.S_IFMT(mode)]}")
+        raise RefusedFileError(f"is {KINDS.get(stat.S_IFMT(mode), 'a device')}")
     return os.fdopen(descriptor, "rb")
 
 
@@ -81,7 +76,7 @@ _T = TypeVar("_T")
 def kind_at(path: Path) -> str | None:
     """Kind of what is there, "a file" or "a FIFO", links not followed; None where nothing is."""
     try:
-        return KINDS.get(stat.S_IFMT(path.lstat().st_mode), "a file")
+        return KINDS.get(stat.S_IFMT(path.lstat().st_mode), "a device")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -144,13 +144,11 @@ class Register:
 def point_fault(name: str, at: Mapping[str, Any]) -> str | None:
     """Fault of a metric's point."""
     for key, value in at.items():
-        if isinstance(value, list | dict):
-            return f"`at` of {name} holds a list or an object"
-        if isinstance(value, int | float) and not 0 <= value < _GREATEST_POSITION:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and not 0 <= value < _GREATEST_POSITION:
             return f"`at` of {name} has {key:.80} {value!s:.80}; allowed: 0 to 2**63"
-        if axis_of(key).unit and (isinstance(value, bool) or not isinstance(value, int | float)):
-            return f"`at` of {name} has {key:.80} {value!r:.80}; allowed: a number"
-        words = [key, value] if isinstance(value, str) else [key]
-        if not all(word.isprintable() and len(word) <= _WORD_LENGTH for word in words):
-            return f"`at` of {name} holds {words!r:.80}; allowed are up to 500 printable characters"
+        if (axis_of(key).unit and not is_number) or isinstance(value, list | dict):
+            return f"`at` of {name} has {key:.80} {value!r:.80}; allowed: a number, or a word"
+        if not f"{key}{value}".isprintable() or len(f"{key}{value}") > _WORD_LENGTH:
+            return f"`at` of {name} holds {key!r:.80}: up to 500 printable characters are allowed"
     return None

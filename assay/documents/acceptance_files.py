@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.documents.raw_pages import write_raw_pages
+from assay.documents.report import write_raw_pages
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.input_files import decoded, kind_at, read_whole

@@ -21,8 +21,7 @@ from checks.common.evidence import Claim, Evidence, contradictions
 from checks.common.json_lines import marked_lines, read_evidence, whole_object
 from checks.common.session.launch_commands import LAUNCHERS, launch_words
 from records.site.node_facts import NodeFacts
-from records.text.plain_text import one_line
-from records.text.reasons import speaking
+from records.text.plain_text import one_line, speaking
 from records.waiting import ATTEMPT_S, scaled
 
 #: The last line that a script of ours prints.

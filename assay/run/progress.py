@@ -27,8 +27,7 @@ from records.metric import Register
 from records.run.queue_state import CurrentJob, QueueState, write_current
 from records.run.record import Record
 from records.run.run_directory import RunDirectory
-from records.text.plain_text import one_line, plain
-from records.text.reasons import alike
+from records.text.plain_text import alike, one_line, plain
 from reports.notation.units import about, count_text
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.

@@ -20,8 +20,7 @@ from records.run.queue_state import CurrentJob, read_current
 from records.run.record import CASE_ID, Status, latest_attempts
 from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RESULTS, RunDirectory, newest_runs, open_run
-from records.text.plain_text import one_line
-from records.text.reasons import grouped
+from records.text.plain_text import grouped, one_line
 from reports.notation.labels import shortened
 
 #: Runs that are proposed, and columns of a proposal.

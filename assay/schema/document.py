@@ -191,10 +191,7 @@ class _Values:
         return key
 
     def _scalar(self, node: yaml.ScalarNode, location: Location) -> object:
-        try:
-            value = _plain(node) if node.style is None else node.value
-        except ValueError as error:
-            self._refuse(node, location, str(error))
+        value = _plain(node.value) if node.style is None else node.value
         for character in value if isinstance(value, str) else "":
             if unicodedata.category(character) in _HIDDEN and character not in "\n\t":
                 text = f"holds the hidden character U+{ord(character):04X}; remove it"
@@ -205,28 +202,12 @@ class _Values:
         raise AssayError(f"{self._file}:{node.start_mark.line + 1}: {Problem(location, text)}")
 
 
-def _plain(node: yaml.ScalarNode) -> object:
-    """The value of an unquoted scalar: null, boolean, number, else its text.
-
-    Raises ValueError for what YAML's versions read differently.
-    """
-    text: str = node.value
+def _plain(text: str) -> object:
+    """The value of an unquoted scalar by YAML 1.2: null, boolean, finite decimal number, else its
+    text."""
     if text in _WORDS:
         return _WORDS[text]
-    if node.tag == _YAML + "bool":
-        meant = "true" if text.lower() in {"yes", "on"} else "false"
-        raise ValueError(
-            f'found an unquoted {text}, which YAML reads as {meant}; write "{text}" in quotes'
-            f" for a word, or {meant}"
-        )
-    if node.tag not in {_YAML + "int", _YAML + "float"} and not _NUMBER.fullmatch(text):
-        return text
-    if _INTEGER.fullmatch(text) and len(text) <= MAX_INTEGER_DIGITS:
-        return int(text)
-    real = not _INTEGER.fullmatch(text) and not _LEADING_ZERO.fullmatch(text)
-    if real and _NUMBER.fullmatch(text) and math.isfinite(float(text)):
-        return float(text)
-    raise ValueError(
-        f"found {clipped(text)}; allowed are finite decimal numbers such as 4800, 0.5 or 1e9 of up"
-        f" to {MAX_INTEGER_DIGITS} digits, and quotes around a word"
-    )
+    if _INTEGER.fullmatch(text):
+        return int(text) if len(text) <= MAX_INTEGER_DIGITS else text
+    real = _NUMBER.fullmatch(text) and not _LEADING_ZERO.fullmatch(text)
+    return float(text) if real and math.isfinite(float(text)) else text

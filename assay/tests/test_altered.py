@@ -162,8 +162,6 @@ RUNS = [
     (copied("hpl-8853791c", 2), "values", "wrong: the library calls itself 'MPICH"),
     (better_turned, "values", "flop/s, lower is better in the record"),
     (environments_turned, "records", "case hpl-8853791c has not the id of its check, environment"),
-    (members(site="elsewhere"), "", "`site` is 'elsewhere', but plan.json has 'virtual'"),
-    (members(ranks=64), "", "`ranks` is 64, but plan.json has 2 for case hpl-b2ad446d"),
     (CHANGED, "raw", f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.out is not what its"),
     (without_archive, "raw", f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.sh is missing"),
     (twice, "raw", "is none that Assay writes"),

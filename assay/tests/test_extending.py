@@ -108,9 +108,8 @@ def test_an_unfinished_run_is_finished_first_and_a_judged_one_run_again(tmp_path
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('"after":3', '"after":4', "blocks .5. added after block 4 of 3"),
-        ('"interims":[5]', '"interims":[3]', "blocks .3. added after block 3 of 3"),
-        ('"going":{"mpich"', '"going":{"other"', "only environments and checks of the plan"),
+        ('"interims":[5]', '"interims":[4]', "the chain is broken"),
+        ('"interims":[5]', '"interims":[]', "not an extension"),
     ],
 )
 def test_a_damaged_extension_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:

@@ -23,7 +23,7 @@ import msgspec
 from checks.common.evidence import Evidence
 from records.input_files import RefusedFileError, open_regular
 from records.metric import Metric, MetricDefinition
-from records.text.reasons import speaking
+from records.text.plain_text import speaking
 from records.units import unit_of
 
 #: Environment variable with the token of a launch, by which its lines differ from other text.

@@ -28,7 +28,7 @@ from plugins.vetting.judge import WORDS, Reference, Vetting, vetting_of
 from records.errors import AssayError, InfrastructureError
 from records.files import append_whole, held
 from records.forms import Part, as_bytes, key
-from records.text.reasons import speaking
+from records.text.plain_text import speaking
 from reports.notation.units import count_text
 
 #: Seconds that a job may wait for its nodes, and with it that it may take in all, at --time=2.

@@ -57,22 +57,6 @@ class Packed:
         self.data = buffer.getvalue()[: _end_of([self.info])]
 
 
-class _Directory(BytesIO):
-    """The directory of an archive in memory, for whose writer it begins at byte `start`."""
-
-    def __init__(self, start: int) -> None:
-        super().__init__()
-        self._start = start
-
-    def tell(self) -> int:
-        """The byte in the archive."""
-        return self._start + super().tell()
-
-    def seek(self, at: int, whence: int = os.SEEK_SET, /) -> int:
-        """Go to a byte of the archive."""
-        return super().seek(at - self._start, whence)
-
-
 class ArchiveWriter:
     """Appends members durably to an archive of one's own; closing it writes its directory.
 
@@ -121,11 +105,13 @@ class ArchiveWriter:
     def close(self) -> None:
         """Write the directory; without it the archive can be read by us alone. After an OSError the
         archive is as it was."""
-        directory = _Directory(self._end)
-        with ZipFile(directory, "w") as made:
-            made.filelist += self._members
         try:
-            append_whole(self._file, directory.getvalue())
+            with os.fdopen(os.dup(self._file), "r+b") as file, ZipFile(file, "w") as made:
+                made.filelist += self._members
+            os.fsync(self._file)
+        except OSError:
+            os.ftruncate(self._file, self._end)
+            raise
         finally:
             os.close(self._file)
 
@@ -155,10 +141,6 @@ class RawFiles:
         """The content of a raw file; None: it is not there. Raises AssayError as `open` does."""
         with self.open(name) or nullcontext() as file:
             return None if file is None else file.read()
-
-    def members(self, archive: str) -> list[str]:
-        """The names of the members of an archive. Raises AssayError where it is damaged."""
-        return [*self._archive(archive)[1]]
 
     def _archive(self, name: str) -> tuple[BufferedReader, dict[str, ZipInfo]]:
         if self._held is None or self._held[0] != name:

@@ -108,8 +108,7 @@ def _ssh_keygen(task: str, *arguments: str, given: bytes | None = None) -> str:
 
 
 SEAL = "seal.json"
-#: Schema 2 has no `unchained`, which counted records of an earlier schema.
-SCHEMA, READABLE = 2, (1, 2)
+SCHEMA = 2
 #: What a run begins with: its digests are the start of the chain.
 BEGINNING = ("plan.json", "provenance.json", "campaign.yaml")
 #: What was added to the plan, a line an extension with the number of records before it.
@@ -244,9 +243,9 @@ def read_seal(directory: Path) -> Seal | None:
     if kind_at(path) is None:
         return None
     seal = decoded(msgspec.json.Decoder(Seal).decode, read_whole(path), str(path), "a seal")
-    if seal.schema not in READABLE:
+    if seal.schema > SCHEMA:
         raise AssayError(
-            f"{path}:1: is a seal of schema {seal.schema}; this Assay reads schemas 1 and 2"
+            f"{path}:1: is a seal of schema {seal.schema}; use the Assay that wrote it"
         )
     return seal
 

@@ -117,15 +117,11 @@ def _faults(found: Sequence[Interim], plan: Plan) -> Iterator[str]:
     blocks = [item.block for item in found]
     if blocks != plan.sequential.interims[: len(blocks)]:
         yield f"judgements after the blocks {blocks}; planned are {plan.sequential.interims}"
-    if any(has_ended(plan, [item]) for item in found[:-1]):
-        yield "judgements after the one that ended the run"
     going = {(case.environment, case.check) for case in plan.cases}
     for item in found:
         if not _pairs(item.going) <= going:
             yield "`going` may hold only environments and checks of the plan that went on before"
         going = _pairs(_going(plan, item))
-    if found and found[-1].block == plan.blocks and not found[-1].ended:
-        yield "no block is left, and the last judgement does not end the run"
 
 
 def _pairs(going: Mapping[str, Iterable[str]]) -> set[tuple[str, str]]:
@@ -178,11 +174,8 @@ def read_plan(path: Path) -> Plan:
             f"{error}. A run directory holds the plan.json that `assay run` wrote when the run"
             " began."
         ) from error
-    plan, file = Plan.from_json(content, str(path)), path.with_name(EXTENSIONS)
-    found = _read(file, Extension, "an extension")
-    for fault in _extension_faults(plan, found):
-        raise AssayError(f"{file}: {fault}; put back the file that `assay run` wrote")
-    return extended(plan, found)
+    extensions = _read(path.with_name(EXTENSIONS), Extension, "an extension")
+    return extended(Plan.from_json(content, str(path)), extensions)
 
 
 def _read(path: Path, kind: type[_Line], name: str) -> list[_Line]:
@@ -190,18 +183,6 @@ def _read(path: Path, kind: type[_Line], name: str) -> list[_Line]:
     decode = msgspec.json.Decoder(kind).decode
     lines = whole_lines(path) if kind_at(path) else ()
     return [decoded(decode, line, where, name) for where, line in lines]
-
-
-def _extension_faults(plan: Plan, found: Sequence[Extension]) -> Iterator[str]:
-    planned = plan.blocks
-    for one in found:
-        ends = [one.after, *one.interims]
-        if one.planned != planned or one.after > planned or ends != sorted({*ends}) or not ends[1:]:
-            yield f"blocks {one.interims} added after block {one.after} of {planned}"
-            return
-        if not _pairs(one.going) <= {(case.environment, case.check) for case in plan.cases}:
-            yield "`going` may hold only environments and checks of the plan"
-        planned = ends[-1]
 
 
 def add_extension(directory: Path, extension: Extension) -> None:

@@ -150,7 +150,9 @@ class Extension(msgspec.Struct, frozen=True, kw_only=True):
     extended_at: str
     after: Annotated[int, msgspec.Meta(ge=1, le=MOST_BLOCKS)]
     planned: Annotated[int, msgspec.Meta(ge=1, le=MOST_BLOCKS)]
-    interims: list[Annotated[int, msgspec.Meta(ge=1, le=MOST_BLOCKS)]]
+    interims: Annotated[
+        list[Annotated[int, msgspec.Meta(ge=1, le=MOST_BLOCKS)]], msgspec.Meta(min_length=1)
+    ]
     going: dict[str, list[str]]
     records: Annotated[int, msgspec.Meta(ge=1)]
     version: str | None = None

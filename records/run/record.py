@@ -47,10 +47,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     `block` counts from 1; a case that cannot run on the site has one `skipped` record with block 0.
     `flags` are short words shown beside the numbers, e.g. "oversubscribed". `profile` is the MPI
     profile by ascending rank, there when the case asked for it. `neighbours` are launches that ran
-    meanwhile on other nodes; without it, none did. `drawn_alone` is of earlier
-    Assays. `programs` has the SHA-256 of each program that the
-    launch executed, None where the harness could not read it. `submitted_at` is there of jobs that
-    were handed in at once. `chain` is set by the writer.
+    meanwhile on other nodes; without it, none did. `programs` has the SHA-256 of each program that
+    the launch executed, None where the harness could not read it. `submitted_at` is there of jobs
+    that were handed in at once. `chain` is set by the writer.
     """
 
     schema: int = SCHEMA
@@ -74,7 +73,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: dict[str, str]
     profile: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
     neighbours: list[Neighbour] | msgspec.UnsetType = msgspec.UNSET
-    drawn_alone: bool | msgspec.UnsetType = msgspec.UNSET
     programs: dict[str, str | None] | msgspec.UnsetType = msgspec.UNSET
     submitted_at: str | msgspec.UnsetType = msgspec.UNSET
     chain: str = ""
@@ -267,11 +265,8 @@ class Belonging:
     def _faults(self, record: Record) -> Iterator[str]:
         yield from self._place_faults(record)
         case = self._cases[record.case_id]
-        if record.site != self.plan.site:
-            yield f"`site` is {record.site!r:.80}, but plan.json has {self.plan.site!r:.80}"
-        for name in ("params", *(["ranks"] if record.status != "skipped" else [])):
-            if getattr(record, name) != getattr(case, name):
-                yield _other(name, case, getattr(record, name))
+        if record.params != case.params:
+            yield _other("params", case, record.params)
         nodes = [record.nodes, *(one.nodes for one in record.neighbours or ())]
         faults = [self.repeated(record), *map(nodes_fault, nodes)]
         yield from filter(None, [*faults, artifacts_fault(record.artifacts)])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
-from ClusterShell.NodeSet import NodeSet
+from ClusterShell.NodeSet import NodeSet, NodeSetParseError
 
 from records.values import Count
 
@@ -114,34 +114,30 @@ def _flat(head: str, value: Any) -> Iterator[tuple[str, str]]:
             yield name, ", ".join(map(str, inner)) if isinstance(inner, list) else str(inner)
 
 
-#: Names that a list may stand for.
+#: Names that a list may stand for: anybody may have written it.
 MOST_NAMES = 100_000
 
 
-def names_in(listed: str) -> list[str]:
-    """The names in a list such as n[1-3,08],m2, each once, in its order; none where an item is no
-    name, or stands for too many: anybody may have written it."""
+def expanded(listed: str) -> list[str]:
+    """The names in a list such as n[1-3,08],m2, in its order. Raises ValueError for no list, and
+    one that stands for too many."""
     names: list[str] = []
-    for item in re.findall(r"(?:[^,\[\]\s]|\[[^\[\]]*\])+", listed):
-        made = [""]
-        for part in re.split(r"(\[[^\]]*\])", item):
-            choices = _numbers(part[1:-1]) if part.startswith("[") else [part]
-            if len(made) * len(choices) + len(names) > MOST_NAMES:
-                return []
-            made = [begin + choice for begin in made for choice in choices]
-        names += made
-    return list(dict.fromkeys(names))
+    if re.search(r"\[[^\]]*[0-9]{7}", listed):
+        raise ValueError("numbers of more than six digits")
+    for part in re.split(r",(?![^\[]*\])", listed) if listed else ():
+        try:
+            nodes = NodeSet(part.strip())
+        except NodeSetParseError as error:
+            raise ValueError(str(error)) from error
+        if len(names) + len(nodes) > MOST_NAMES:
+            raise ValueError(f"more than {MOST_NAMES} names")
+        names += nodes
+    return names
 
 
-def _numbers(ranges: str) -> list[str]:
-    """The numbers in ranges such as 0-3,08, as wide as the first of each; none where one is no
-    range."""
-    found: list[str] = []
-    for one in ranges.split(","):
-        first, _, last = one.partition("-")
-        last = last or first
-        if not re.fullmatch(r"[0-9]{1,9},[0-9]{1,9}", f"{first},{last}"):
-            return []
-        numbers = range(int(first), int(last) + 1)[:MOST_NAMES]
-        found += [f"{number:0{len(first)}d}" for number in numbers]
-    return found
+def names_in(listed: str) -> list[str]:
+    """The names in a list, each once; none where it is no list."""
+    try:
+        return list(dict.fromkeys(expanded(listed)))
+    except ValueError:
+        return []

@@ -15,11 +15,11 @@ from functools import cached_property
 from itertools import combinations, product
 from pathlib import Path
 
-from ClusterShell.NodeSet import NodeSet, NodeSetParseError
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from records.errors import AssayError
 from records.sections import key
+from records.site.node_facts import expanded
 
 Pair = tuple[str, str]
 
@@ -167,11 +167,9 @@ def _join(above: dict[str, str], names: Iterable[str], switch: str, fault: str) 
 
 def _expand(text: str, where: str) -> list[str]:
     """The names that a list such as "n[1-4],login" stands for, in its own order, each once."""
-    names: list[str] = []
     try:
-        for part in re.split(r",(?![^\[]*\])", text) if text else ():
-            names += NodeSet(part)
-    except NodeSetParseError as error:
+        names = expanded(text)
+    except ValueError as error:
         raise AssayError(f'{where}: {error}; allowed are lists such as "n[1-4]"') from error
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:

@@ -13,7 +13,7 @@ import pytest
 
 from records.errors import AssayError
 from records.input_files import opened
-from records.run.archive import MOST_BYTES, ArchiveWriter, Packed, RawFiles, is_closed
+from records.run.archive import MOST_BYTES, ArchiveWriter, Packed, RawFiles, is_closed, members_of
 
 TEXTS = {f"ring-1a.b1.a{n}.out": b"line\n" * (n * 100) for n in range(1, 6)}
 
@@ -42,8 +42,9 @@ def added(path: Path) -> ArchiveWriter:
 
 
 def read(folder: Path) -> dict[str, bytes]:
+    with opened(folder / "raw/b1.zip") as file:
+        names = members_of(file, folder / "raw/b1.zip")
     with RawFiles(folder) as files:
-        names = files.members("raw/b1.zip")
         return {name: files.read(f"raw/b1.zip/{name}") or b"" for name in names}
 
 

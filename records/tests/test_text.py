@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import records
-from records.text.plain_text import masked
-from records.text.reasons import NO_REASON, grouped, speaking
+from records.text.plain_text import NO_REASON, grouped, masked, speaking
 
 EPITAPHS = {
     "srun": """srun: error: n1: task 0: Exited with exit code 1

@@ -156,17 +156,12 @@ def test_what_was_not_touched_is_verified(accepted):
     assert faults(accepted) == []
 
 
-def test_a_document_of_another_assay_is_judged_again_and_says_so(accepted, dossier):
+def test_a_document_of_another_assay_is_judged_again_and_says_so(accepted):
     found = checked(accepted, made_with="Assay 9.9.9")
     assert all(check.good and not check.unproven for check in found)
     notes = {check.what: check.note for check in found}
     other = f"made with {HERE}; this is Assay 9.9.9"
     assert notes["verdicts from the records"] == f"{other}: sentences are not compared"
-    made_again = "document.html and the lists beside it, made again from the records"
-    assert notes[made_again] == f"{other}: of document.html its checksum alone is compared"
-    put(PAGE, (accepted / PAGE).read_text().replace(dossier.seal, "0" * 64))(accepted)
-    bare = "document.html does not bear the seal of acceptance.json"
-    assert bare in faults(accepted, made_with="Assay 9.9.9")
 
 
 @pytest.mark.parametrize("forged", [False, True])
@@ -279,9 +274,6 @@ def test_a_signature_names_its_signer_and_covers_every_file(accepted, keys):
     ("forge", "told"),
     [
         (removed(store.MACHINE), "acceptance.json is missing"),
-        (put(store.MANIFEST, "x"), "manifest.sha256 is not what"),
-        (replaced(store.RERUNS, b"[", b"[ "), "reruns.json is not what the records give"),
-        (put(store.RERUN, "schema: 1\n"), "rerun.yaml is not what"),
         (
             lambda folder: (folder / store.SUMS).write_text(
                 sums_text({name: digest(folder / name) for name in (store.MACHINE, store.CRITERIA)})
@@ -338,7 +330,7 @@ def _half(run):
             replaced(f"acceptance/{store.CRITERIA}", b"4.0e+9", b"3.0e+9"),
             "criteria.yaml was changed",
         ),
-        (replaced(PAGE, b"FAIL", b"PASS"), "document.html is not what the records give"),
+        (replaced(PAGE, b"FAIL", b"PASS"), "document.html was changed"),
         (
             replaced(MACHINE, b'"FAIL"', b'"PASS"'),
             "verdict differs: 'PASS' in the document, 'FAIL'",

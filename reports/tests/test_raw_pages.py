@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.documents.raw_pages import HEAD, TAIL, write_raw_pages
-from assay.documents.report import build_report
+from assay.documents.report import HEAD, TAIL, build_report, write_raw_pages
 from records.run.archive import ArchiveWriter, Packed, archive_name
 from reports.load.loading import load_run
 from reports.show.tables import RawLinks

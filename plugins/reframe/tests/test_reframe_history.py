@@ -308,7 +308,7 @@ def test_a_folder_without_a_launch_is_refused_and_leaves_no_night(tmp_path: Path
 
 
 def test_lists_of_nodes_are_read_as_slurm_shortens_them() -> None:
-    assert nodes_of("nid[001-003,7],login1") == "nid001 nid002 nid003 nid7 login1"
+    assert nodes_of("nid[001-003,007],login1") == "nid001 nid002 nid003 nid007 login1"
     assert nodes_of("r[1-2]n[08-09], m1") == "r1n08 r1n09 r2n08 r2n09 m1"
     assert nodes_of("null") == ""
 

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.overhead import assay
+from bench.costs import assay
 from plugins.vetting.judge import Vetting, vetting_of
 from virtual_cluster import Cluster
 from virtual_cluster.host import run as run_here

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from records.flags import DISTURBED, INVALID_ON_PURPOSE, UNPROVEN
 from records.plugins import hooks
-from records.text.reasons import grouped
+from records.text.plain_text import grouped
 from reports import commands
 from reports.analysis.run import BAD, Analysis
 from reports.answers import Answer, State, clipped, listed

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from records.forms import Part, key
 from records.run.interims import in_turn
 from records.run.plan import Plan
-from records.text.reasons import grouped
+from records.text.plain_text import grouped
 from reports import commands
 from reports.analysis.cells import LEAST_DIFFERENCE, Comparison
 from reports.analysis.compare import Comparisons

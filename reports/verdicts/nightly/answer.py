@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
-from records.text.reasons import grouped
+from records.text.plain_text import grouped
 from reports import commands
 from reports.answers import Answer, State, listed
 from reports.commands import NextCommand
