@@ -55,18 +55,13 @@ def median_bounds(values: Sequence[float], confidence: float, least_n: int = 2) 
     n = 8 to 10. Where no such j exists (n < 5) Student's one-sided bound of the mean stands in,
     from n = 2 on; it assumes near normal launches.
     """
-    ordered = sorted(float(value) for value in values)
-    n = len(ordered)
-    centre = median(ordered)
-    if n < least_n:
+    n, centre = len(values), float(median(values))
+    if n < max(least_n, 2):
         return Bounds(n, centre, None, None, confidence, "none")
+    low, high = row_bounds(np.array([values], dtype=np.float64), confidence, least_n)[:, 0].tolist()
     rank = bound_rank(n, confidence)
-    if rank is not None:
-        j, level = rank
-        return Bounds(n, centre, ordered[j - 1], ordered[n - j], level, "order")
-    mean = float(np.mean(ordered))
-    reach = float(special.stdtrit(n - 1, confidence) * np.std(ordered, ddof=1) / np.sqrt(n))
-    return Bounds(n, centre, mean - reach, mean + reach, confidence, "t")
+    level, method = (rank[1], "order") if rank else (confidence, "t")
+    return Bounds(n, centre, low, high, level, method)
 
 
 @lru_cache(maxsize=512)

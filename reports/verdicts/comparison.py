@@ -29,7 +29,7 @@ from reports.analysis.run import Analysis, Row, analyse
 from reports.load import nights
 from reports.load.loading import load_run
 from reports.notation import units
-from reports.notation.units import count_text
+from reports.notation.units import count_text, signed_percent
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence, carried
 from reports.show.rows import in_reading_order, name_cell, provenance_rows, row_label
 from reports.show.tables import Cell, table_of
@@ -89,6 +89,9 @@ def _side_cell(side: SidePart) -> Cell:
     return Cell(f"{units.with_spread(side.mean, side.stddev, unit)} {unit.label} (n = {side.n})")
 
 
+_figure = partial(key, numeric=True)
+
+
 def _interval_text(interval: Interval) -> str:
     return units.ratios_between(interval.low, interval.high)
 
@@ -109,31 +112,13 @@ class MetricChange(Part, kw_only=True):
     a: Annotated[SidePart, key("Run A.", "A: mean ± s", _side_cell, numeric=True)]
     b: Annotated[SidePart, key("Run B.", "B: mean ± s", _side_cell, numeric=True)]
     ratio: Annotated[
-        float | None,
-        key(
-            "B over A, geometric means; null below two launches each.",
-            "B against A",
-            units.signed_percent,
-            numeric=True,
-        ),
+        float | None, _figure("B over A; null below two launches.", "B against A", signed_percent)
     ]
     interval: Annotated[
-        Interval | None,
-        key(
-            "Of two nights where their spread is known, else Welch.",
-            "95 % interval",
-            _interval_text,
-            numeric=True,
-        ),
+        Interval | None, _figure("Of nights, else Welch.", "95 % interval", _interval_text)
     ]
     day_spread: Annotated[
-        float | None,
-        key(
-            "Spread of days, of logarithms; null: not known.",
-            "days vary",
-            units.percent,
-            numeric=True,
-        ),
+        float | None, _figure("Of logarithms; null: not known.", "days vary", units.percent)
     ]
     nights: Annotated[int, key("Nights behind it.", "nights", numeric=True)]
     reading: Annotated[

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -72,13 +73,13 @@ class PeerGroup:
         of_all = len(self.first.place) == 2 and not case.params.get("rounds")
         of_all &= case.nodes >= len(known) + len(nodes)
         pairs: list[Place] = []
-        if only:
-            pairs = self._without_row(natural_order({*pair.split(":")}) for pair in only)
-        elif of_all and (whole or not named):
-            others = ran if len(named) == 1 else named
-            asked = (natural_order({a, b}) for a in named for b in others if a != b)
-            pairs = self._without_row(asked) if named else self._pairs_lost()
-        pairs = [pair for pair in pairs if named <= {*pair}]
+        if only or (of_all and whole and named):
+            every: Iterable[Sequence[str]] = [pair.split(":") for pair in only or ()]
+            asked = (pair for pair in every or combinations(ran, 2) if named <= {*pair})
+            have = {self.place(row) for row in range(len(self.ends))}
+            pairs = [pair for pair in dict.fromkeys(map(natural_order, asked)) if pair not in have]
+        elif of_all and not named:
+            pairs = self._pairs_lost()
         if len(pairs) > MOST_MISSING and not named:
             yield context.missing(criterion, case, f"{len(pairs)} pairs of nodes")
             pairs = []
@@ -87,10 +88,6 @@ class PeerGroup:
         others_lost = case.nodes - len(known) - len(nodes)
         if others_lost > 0 and not (only or named):
             yield context.missing(criterion, case, f"{others_lost} nodes")
-
-    def _without_row(self, pairs: Iterator[Place]) -> list[Place]:
-        known = {self.place(row) for row in range(len(self.ends))}
-        return [pair for pair in dict.fromkeys(pairs) if pair not in known]
 
     def _pairs_lost(self) -> list[Place]:
         """The pairs of the nodes that have no row."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import compress
 from math import exp, log
 from statistics import median
 from typing import Any
@@ -94,11 +95,6 @@ class PeerComparison:
         shares: list[float] = self._shown(logs[np.isfinite(logs)]).tolist()
         return shares
 
-    @property
-    def lowness(self) -> Matrix:
-        """Order of the rows by their margins, the least first."""
-        return lowness(self.looks[0].centre, self.limits)
-
     @cached_property
     def verdicts(self) -> tuple[Flags, Flags]:
         """Rows that pass by all blocks, or by the run's where re-runs scatter; rows beyond the
@@ -123,10 +119,8 @@ class PeerComparison:
             every.bounds(row),
             self._shares(logs),
             measured=median(measured.tolist() or [0.0]),
+            launches=tuple(compress(self.group.launches, known)),
         )
-        if not known.all():
-            launches = zip(self.group.launches, known.tolist(), strict=True)
-            item = replace(item, launches=tuple(key for key, there in launches if there))
         if not run:
             return item
         if item.verdict == "INCONCLUSIVE" and run[0].passes[row]:
@@ -183,19 +177,11 @@ class PeerComparison:
         **more: Any,
     ) -> Item:
         first, context = self.group.first, self.context
+        more = {"launches": self.group.launches} | more
+        more |= {"place": place, "point": self.group.point, "about": about, "shares": tuple(shares)}
+        unit = context.evidence.register.metrics[first.metric].unit
         return context.item(
-            first.case,
-            first.metric,
-            subject,
-            bounds,
-            self.limits,
-            launches=self.group.launches,
-            place=place,
-            point=self.group.point,
-            measured_unit=context.evidence.register.metrics[first.metric].unit,
-            about=about,
-            shares=tuple(shares),
-            **more,
+            first.case, first.metric, subject, bounds, self.limits, measured_unit=unit, **more
         )
 
 
@@ -262,7 +248,7 @@ def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -
             return replace(node, verdict=group_item.verdict, note="one of a slow group")
         return found.suspect(node, row)
 
-    part = shown(item, found.verdicts[0] & ~better, found.lowness)
+    part = shown(item, found.verdicts[0] & ~better, lowness(found.looks[0].centre, found.limits))
     return part._replace(items=[*part.items, group_item]) if group_item else part
 
 
@@ -317,7 +303,7 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
     passes, others = found.verdicts
     charged = others & (slow | cleared)
     cause = np.where(charged, fabric.explained, -1)
-    part = shown(item, passes | charged, found.lowness, cause)
+    part = shown(item, passes | charged, lowness(found.looks[0].centre, limits), cause)
     first = [one for one in parts if one.verdict != "PASS" or one.state]
     return part._replace(items=[*first, *part.items])
 

@@ -17,6 +17,7 @@ from scipy import special  # type: ignore[import-untyped]
 from records.criteria import SpreadCriterion
 from reports.judgement import Item, JudgedCriterion
 from reports.notation.units import as_stated, significant
+from reports.statistics import levels
 from reports.statistics.bounds import (
     Bounds,
     Flags,
@@ -25,12 +26,6 @@ from reports.statistics.bounds import (
     spread_factors,
 )
 from reports.statistics.descriptive import Matrix
-from reports.statistics.levels import (
-    EFFICIENCY,
-    deviations_of,
-    peers_of,
-    typical_deviation,
-)
 from reports.verdicts.acceptance.context import Context, ShownItems, settled, shown
 from reports.verdicts.acceptance.values import Rows, Values, rows_of
 
@@ -86,10 +81,11 @@ def _together(rows: Rows, criterion: SpreadCriterion, context: Context) -> Shown
     placed = bool(rows.values(0).place)
     shared = placed and count >= LEAST_PEERS
     logs = np.log(np.where(rows.matrix > 0, rows.matrix, np.nan))  # 0 has no relative spread
-    logs = peers_of(logs).logs if shared else logs
+    logs = levels.peers_of(logs).logs if shared else logs
     fresh = rows.blocks >= context.evidence.fresh
     every, before, again = (
-        deviations_of(part, shared=shared) for part in (logs, logs[:, ~fresh], logs[:, fresh])
+        levels.deviations_of(part, shared=shared)
+        for part in (logs, logs[:, ~fresh], logs[:, fresh])
     )
     noisy = _beyond(*before, limit, NOISY_CHANCE * (1 - criteria.confidence))
     counts = np.isfinite(logs).sum(axis=1)
@@ -127,8 +123,8 @@ def _beyond(deviations: Matrix, freedom: Matrix, limit: float, chance: float) ->
     p = np.ones(len(freedom))
     if known.any():
         own, k = deviations[known] ** 2, freedom[known]
-        usual = float(np.median(deviations[known] / typical_deviation(k))) ** 2
-        others = np.maximum(1.0, EFFICIENCY * (k.sum() - k))
+        usual = float(np.median(deviations[known] / levels.typical_deviation(k))) ** 2
+        others = np.maximum(1.0, levels.EFFICIENCY * (k.sum() - k))
         p[known] = np.maximum(
             special.gammaincc(k / 2, k * own / limit**2 / 2),
             special.fdtrc(k, others, own / max(usual, 1e-300)),
@@ -148,8 +144,8 @@ def _pooled(found: tuple[Matrix, Matrix], counted: Flags) -> tuple[float, float]
     deviations, freedom = (part[counted] for part in found)
     known, total = freedom > 0, float(freedom.sum())
     if known.sum() >= LEAST_PEERS:
-        typical = typical_deviation(freedom[known])
-        return float(np.median(deviations[known] / typical)), EFFICIENCY * total
+        typical = levels.typical_deviation(freedom[known])
+        return float(np.median(deviations[known] / typical)), levels.EFFICIENCY * total
     return float(np.sqrt((freedom * deviations**2).sum() / total)) if total else 0.0, total
 
 

@@ -135,16 +135,8 @@ class ScanValues:
         for name in wanted:
             number = columns.names.index(name) if name in columns.names else -1
             rows &= (columns.low == number) | (columns.high == number)
-        low, high = columns.low[rows], columns.high[rows]
-        nodes = np.unique(np.concatenate([low, high]))
-        part = PairColumns(
-            tuple(columns.names[node] for node in nodes.tolist()),
-            tuple(columns.switches[node] for node in nodes.tolist()),
-            np.searchsorted(nodes, low),
-            np.searchsorted(nodes, high),
-            columns.blocks,
-            columns.values[rows],
-        )
+        ends = {"low": columns.low[rows], "high": columns.high[rows]}
+        part = replace(columns, **ends, values=columns.values[rows])
         return ScanValues(self.case, self.metric, [(part, 0)])
 
 
