@@ -10,7 +10,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
 from reports.statistics import levels
 from reports.statistics.levels import residuals
-from reports.verdicts.nightly import lasting
+from reports.verdicts.nightly import detection
 from reports.verdicts.nightly.tonight import Rules, limits, references, rules_for
 
 pytestmark = pytest.mark.numerical
@@ -30,7 +30,7 @@ def slow_statistic(row, k):
 @pytest.mark.parametrize("n", [12, 17, 30])
 def test_best_split_is_that_of_the_definition(n):
     for row in np.random.default_rng(n).normal(10, 1, (20, n)):
-        split, statistic = lasting.best_split(row, *SIDES)
+        split, statistic = detection.best_split(row, *SIDES)
         slow = {k: slow_statistic(row, k) for k in range(8, n - 3)}
         greatest = pytest.approx(max(slow.values()), abs=1e-5 * n)
         assert slow[split] == greatest
@@ -39,7 +39,7 @@ def test_best_split_is_that_of_the_definition(n):
 
 def test_rows_left_out_have_no_shift_at_any_split():
     rows = np.random.default_rng(12).normal(1, 0.012, (300, 30))
-    left_out = [row for row in rows if not lasting.may_shift(row, 0.03, RULES)]
+    left_out = [row for row in rows if not detection.may_shift(row, 0.03, RULES)]
     assert 20 < len(left_out) < 280
     for place in range(RULES.least_before, 31 - RULES.least_after):
         for row in left_out:
@@ -49,9 +49,9 @@ def test_rows_left_out_have_no_shift_at_any_split():
 def test_clear_step_is_a_change_and_noise_is_none():
     rows = np.random.default_rng(1).normal(100, 1, (2, 30))
     rows[0, 20:] += 8
-    assert lasting.best_split(rows[0], *SIDES)[0] == 20
+    assert detection.best_split(rows[0], *SIDES)[0] == 20
     found = [
-        lasting.is_change(row, lasting.best_split(row, *SIDES)[1], *SIDES, lasting.P_ENERGY)
+        detection.is_change(row, detection.best_split(row, *SIDES)[1], *SIDES, detection.P_ENERGY)
         for row in rows
     ]
     assert found == [True, False]

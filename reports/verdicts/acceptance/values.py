@@ -135,8 +135,8 @@ class ScanValues:
         for name in wanted:
             number = columns.names.index(name) if name in columns.names else -1
             rows &= (columns.low == number) | (columns.high == number)
-        ends = {"low": columns.low[rows], "high": columns.high[rows]}
-        part = replace(columns, **ends, values=columns.values[rows])
+        low, high = columns.low[rows], columns.high[rows]
+        part = replace(columns, low=low, high=high, values=columns.values[rows])
         return ScanValues(self.case, self.metric, [(part, 0)])
 
 

@@ -15,9 +15,14 @@ from records.site.pair_scans import NODE, PEER
 from reports.load.nights import LASTING_NIGHTS, SETTLED_NIGHTS
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Mask, last_of
+from reports.verdicts.nightly.detection import (
+    LevelShift,
+    PeersTonight,
+    level_shift,
+    peers_of_night,
+    young_groups,
+)
 from reports.verdicts.nightly.forms import NightFinding, Verdict
-from reports.verdicts.nightly.lasting import LevelShift, level_shift
-from reports.verdicts.nightly.peers import PeersTonight, peers_of_night, young_groups
 from reports.verdicts.nightly.tonight import Tonight
 from reports.verdicts.nightly.wording import change_part, series_part
 

@@ -20,9 +20,9 @@ from reports.show.tables import table_of
 from reports.verdicts.nightly import wording
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
+from reports.verdicts.nightly.detection import P_ENERGY
 from reports.verdicts.nightly.forms import TONES, NightFinding, NightForm, Verdict
 from reports.verdicts.nightly.judge import finding_of
-from reports.verdicts.nightly.lasting import P_ENERGY
 from reports.verdicts.nightly.pictures import series_by_nights, trends
 
 #: Rows of a table, and findings that have a line of their own.
