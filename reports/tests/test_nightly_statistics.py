@@ -110,10 +110,7 @@ def test_far_quantile_of_the_pooled_tail(draw):
     values = draw.rvs(size=60_000, random_state=3)
     found = levels.fit_tail(values)(1e-4)
     assert 0.85 * draw.isf(1e-4) < found < 2 * draw.isf(1e-4)
-
-
-def test_tail_needs_enough_nights():
-    assert levels.fit_tail(np.random.default_rng(1).normal(size=100)) is None
+    assert levels.fit_tail(values[:100]) is None
 
 
 def test_budget_is_shared_by_all_series():
@@ -141,26 +138,6 @@ def test_step_of_five_percent_is_found_and_an_improvement_is_no_regression():
         told = judge_all(history, rules_for(20), 30)
         assert len(verdicts(told, word)) == 8
         assert not verdicts(told, other)
-
-
-@pytest.mark.full
-def test_step_is_found_among_whole_bad_nights_and_those_are_no_alarm():
-    bad = Event("bad", bad_share=0.05, whole_night=True)
-    quiet = judge_all(simulate(bad, normal, 0.01, (100, 70), 7), rules_for(100), 30)
-    said = [item.change for _, item in quiet.findings if item.verdict == "regression"]
-    assert not [change for change in said if change.stage == "tonight"]
-    step = Event("bad, and a step", bad_share=0.05, whole_night=True, step=0.05)
-    told = judge_all(simulate(step, normal, 0.01, (100, 36), 7), rules_for(100), 30)
-    assert len(verdicts(told, "regression")) > 50
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("noise", [normal, skewed, heavy])
-def test_nothing_is_said_after_an_improvement(noise):
-    history = simulate(Event("better", step=-0.05), noise, 0.01, (100, 60), 8)
-    told = judge_all(history, rules_for(100), 30)
-    assert len(verdicts(told, "improvement")) > 80
-    assert not verdicts(told, "regression")
 
 
 def test_slow_drift_is_found():
