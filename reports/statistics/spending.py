@@ -86,9 +86,8 @@ def answers_after(
     signs = max_t.sign_flips(len(every))
     crossed, after = np.zeros(len(signs), dtype=bool), 0
     for judged in before:
-        crossed |= (
-            max_t.least_p(_tested(groups, after, judged.block), every, signs) < judged.critical
-        )
+        tested = _tested(groups, after, judged.block)
+        crossed |= max_t.least_p(tested, every, signs) < judged.critical
         after = judged.block
     least = max_t.least_p(active, every, signs)
     if (room := int(now * len(signs) + 1e-9) - int(crossed.sum())) > 0:

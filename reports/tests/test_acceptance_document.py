@@ -178,7 +178,18 @@ def test_a_document_of_schema_3_is_verified_by_the_keys_it_has(accepted, forged)
         del result["lacks_rate"], result["further_explained"]
         for item in result["items"]:
             del item["place"], item["shares"], item["decidable"], item["charged_to"]
-    kept = "n median low high level bound criterion environment subject point".split()
+    kept = [
+        "n",
+        "median",
+        "low",
+        "high",
+        "level",
+        "bound",
+        "criterion",
+        "environment",
+        "subject",
+        "point",
+    ]
     for finding in content["findings"]:
         found = finding["accusations"]
         finding["accusations"] = [{name: one[name] for name in kept} for one in found]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
+from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate
 from reports.statistics import levels
 from reports.statistics.levels import residuals
 from reports.verdicts.nightly import detection

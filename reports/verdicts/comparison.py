@@ -112,13 +112,13 @@ class MetricChange(Part, kw_only=True):
     a: Annotated[SidePart, key("Run A.", "A: mean ± s", _side_cell, numeric=True)]
     b: Annotated[SidePart, key("Run B.", "B: mean ± s", _side_cell, numeric=True)]
     ratio: Annotated[
-        float | None, _figure("B over A; null below two launches.", "B against A", signed_percent)
+        float | None, _figure("B over A; null below n = 2.", "B against A", signed_percent)
     ]
     interval: Annotated[
-        Interval | None, _figure("Of nights, else Welch.", "95 % interval", _interval_text)
+        Interval | None, _figure("By nights if known, else Welch.", "95 % interval", _interval_text)
     ]
     day_spread: Annotated[
-        float | None, _figure("Of logarithms; null: not known.", "days vary", units.percent)
+        float | None, _figure("Spread of days; null: not known.", "days vary", units.percent)
     ]
     nights: Annotated[int, key("Nights behind it.", "nights", numeric=True)]
     reading: Annotated[
@@ -318,6 +318,13 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
         for check, changes in found.by_check.items()
         if changes
     ]
+    differ = table_of(
+        found.provenance,
+        anchor="differences",
+        title="What differs in provenance",
+        most=MOST_DIFFERENT,
+    )
+    alike = Sentence("Provenance: no difference.")
     return Result(
         kicker="Assay · two runs of one campaign",
         title=f"{b.run_id} against {a.run_id}",
@@ -330,7 +337,7 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
         ),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
         sections=[
-            Section("provenance", "Provenance", lambda: _provenance(found), shown_on=EVERYWHERE),
+            Section("provenance", "Provenance", lambda: [differ or alike], shown_on=EVERYWHERE),
             Section(
                 "results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=EVERYWHERE
             ),
@@ -393,9 +400,3 @@ def _greatest(found: RunComparison) -> list[Block | None]:
     title = ", ".join(f"{count} {reading}" for reading, count in counts.items())
     columns = "ratio", "interval", "reading", "name"
     return [table_of(found.changes, *columns, anchor="greatest", title=title, most=MOST_CHANGED)]
-
-
-def _provenance(found: RunComparison) -> list[Block | None]:
-    title = "What differs in provenance"
-    table = table_of(found.provenance, anchor="differences", title=title, most=MOST_DIFFERENT)
-    return [table or Sentence("Provenance: no difference.")]

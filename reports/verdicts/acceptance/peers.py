@@ -204,7 +204,7 @@ class PeerComparison:
 
     def _look(self, peers: Peers, level: float, centre: Matrix) -> PeerLook:
         confidence = self.context.level(peers.logs.shape[1])
-        ends = np.sort(self._shown(np.stack(reach_of(peers, level, confidence)[:2])), axis=0)
+        ends = np.sort(self._shown(np.stack(reach_of(peers, level, confidence))), axis=0)
         ends[:, peers.counts < self.context.criteria.least_launches] = np.nan
         passes, fails = decided(ends, self.limits)
         return PeerLook(peers, level, confidence, centre, ends[0], ends[1], passes, fails)

@@ -89,10 +89,8 @@ def _together(rows: Rows, criterion: SpreadCriterion, context: Context) -> Shown
     logs = np.log(np.where(rows.matrix > 0, rows.matrix, np.nan))  # 0 has no relative spread
     logs = levels.peers_of(logs).logs if shared else logs
     fresh = rows.blocks >= context.evidence.fresh
-    every, before, again = (
-        levels.deviations_of(part, shared=shared)
-        for part in (logs, logs[:, ~fresh], logs[:, fresh])
-    )
+    parts = logs, logs[:, ~fresh], logs[:, fresh]
+    every, before, again = (levels.deviations_of(part, shared=shared) for part in parts)
     noisy = _beyond(*before, limit, NOISY_CHANCE * (1 - criteria.confidence))
     counts = np.isfinite(logs).sum(axis=1)
 
@@ -156,7 +154,7 @@ def _pooled(found: tuple[Matrix, Matrix], counted: Flags) -> tuple[float, float]
 
 
 def _bounds(n: int, deviation: float, freedom: float, context: Context) -> Bounds:
-    """One-sided bounds of a deviation of so many degrees of freedom."""
+    """Bounds of a deviation of so many degrees of freedom, one-sided."""
     confidence = context.level(n)
     if freedom <= 0:
         return Bounds(n, deviation, None, None, confidence, "none")

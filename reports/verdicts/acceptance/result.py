@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from records.criteria import Criteria
 from records.run.record import checksum_of
 from reports import headline, result
 from reports.judgement import Item, JudgedCriterion
@@ -85,6 +84,10 @@ def acceptance_result(
     run, criteria = dossier.run, dossier.criteria
     answer = answer_of_acceptance(dossier, name)
     ways = raw_links(dossier) if links is None else links
+    method = [result.Sentence(text.format(least=criteria.least_launches)) for text in _METHOD]
+    waivers = table_of(dossier.judgement.waivers, anchor="", title="Waivers")
+    parts = provenance_rows(run.provenance)
+    machine = [result.Facts(pairs, name) for name, pairs in parts if pairs]
     return result.Result(
         kicker=" · ".join(filter(None, (f"Acceptance of site {run.plan.site}", criteria.contract))),
         title=criteria.title,
@@ -99,9 +102,9 @@ def acceptance_result(
             result.Section("margins", "Margins to the limits", lambda: _margins(dossier)),
             result.Section("named", "Slow nodes and links", lambda: _named(dossier)),
             result.Section("details", "Every value", lambda: _details(dossier, ways)),
-            result.Section("waivers", "Waivers", lambda: _waivers(dossier)),
-            result.Section("method", "How the verdicts come about", lambda: _method(criteria)),
-            result.Section("provenance", "Appendix: machine", lambda: _machine(dossier)),
+            result.Section("waivers", "Waivers", lambda: [waivers or result.Sentence("None.")]),
+            result.Section("method", "How the verdicts come about", lambda: method),
+            result.Section("provenance", "Appendix: machine and software", lambda: machine),
             result.Section("seals", "Appendix: what is signed", lambda: _seals(dossier)),
         ],
         closing=f"Made with {dossier.form.made_with}.",
@@ -323,20 +326,6 @@ def _launch(dossier: Dossier, links: Mapping[str, RawLinks], launch: LaunchRef) 
     )
 
 
-def _waivers(dossier: Dossier) -> list[result.Block | None]:
-    table = table_of(dossier.judgement.waivers, anchor="", title="Waivers")
-    return [table or result.Sentence("None.")]
-
-
-def _method(criteria: Criteria) -> Iterator[result.Block | None]:
-    return (result.Sentence(text.format(least=criteria.least_launches)) for text in _METHOD)
-
-
-def _machine(dossier: Dossier) -> Iterator[result.Block | None]:
-    parts = provenance_rows(dossier.run.provenance)
-    return (result.Facts(pairs, name) for name, pairs in parts if pairs)
-
-
 def _signing(dossier: Dossier) -> result.Signing:
     run, criteria, judgement = dossier.run, dossier.criteria, dossier.judgement
     under = f" under {criteria.contract}" if criteria.contract else ""
@@ -361,9 +350,8 @@ def _seals(dossier: Dossier) -> Iterator[result.Block | None]:
         (f"list of all {len(form.files)} files of the run (manifest.sha256)", form.manifest_sha256),
     ]
     for part in form.records:
-        signed.append(
-            (f"head of the chain of {part.records} records: run {part.run_id}", part.head)
-        )
+        head = f"head of the chain of {part.records} records: run {part.run_id}"
+        signed.append((head, part.head))
     signed += [(name, value) for name, value in form.files.items() if "/" not in name]
     yield result.Facts(signed, "What is signed", frozenset(name for name, _ in signed))
     yield result.Sentence(
@@ -381,6 +369,5 @@ def _test(criterion: JudgedCriterion) -> result.Test:
     item = criterion.most_telling()
     message = criterion.note if item is None else headline.item_text(item)
     outcome, kind = OUTCOMES[criterion.effective], criterion.effective.lower()
-    return result.Test(
-        f"acceptance.{criterion.kind}", f"{criterion.id}: {criterion.title}", outcome, message, kind
-    )
+    name = f"{criterion.id}: {criterion.title}"
+    return result.Test(f"acceptance.{criterion.kind}", name, outcome, message, kind)

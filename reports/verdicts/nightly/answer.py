@@ -24,7 +24,7 @@ _MOST_NAME = 5
 
 
 def answer_of_night(checked: Checked) -> Answer:
-    """What the night says. Of imported launches no command runs any again."""
+    """Answer of a night. Of imported launches no command runs any again."""
     return Answer(
         checked.state, headline(checked), _unknown(checked), _next(checked), _details(checked)
     )

@@ -56,7 +56,7 @@ def moment(at: str) -> str:
 
 
 def causes_text(causes: list[str]) -> str:
-    """What changed that night, in one text."""
+    """Changes of that night in one text."""
     return "; ".join(causes) or "nothing known"
 
 
@@ -114,7 +114,7 @@ class MissedPart(Part):
 
 
 class SeriesPart(Part, kw_only=True):
-    """What tells a series from all others."""
+    """Key of a series, and its names."""
 
     name: Annotated[str, key("Check, environment, and case among the check's.", "series")]
     point: Annotated[str, key("Metric and point.", "point")]
@@ -168,7 +168,7 @@ class ContextPart(Part):
 
 
 class NightFinding(SeriesPart, kw_only=True):
-    """What is said of one series."""
+    """Finding of one series."""
 
     series: Annotated[int, key("Its position among the series of the history.")]
     verdict: Annotated[Verdict, key("What is said.", "verdict", verdict_cell)]
@@ -194,7 +194,7 @@ class NightFinding(SeriesPart, kw_only=True):
 
     @property
     def size(self) -> float:
-        """How far tonight is from the reference, either way; 0 where it has no value."""
+        """Distance of tonight from the reference, either way; 0 where it has no value."""
         return abs(self.worse or 0.0)
 
     @property

@@ -117,8 +117,7 @@ def trend(checked: Checked, series: int) -> panel.Panel:
     level, limit = (float(column[series]) for column in (tonight.reference.median, tonight.limit))
     reference = (level / unit.factor, limit) if np.isfinite(limit) else None
     heights = [y for mark in drawn for y in mark.y if np.isfinite(y)]
-    floor = float(tonight.floors[series])
-    low, high, middle = span(heights, values[first:], reference, floor)
+    low, high, middle = span(heights, values[first:], reference, float(tonight.floors[series]))
     marks: list[panel.Mark] = []
     if reference is not None:
         marks.append(panel.Rule(middle * (1 - limit), "y", to=middle * (1 + limit)))
@@ -131,12 +130,11 @@ def trend(checked: Checked, series: int) -> panel.Panel:
         if change.series == series and history.position(change.since) >= first:
             marks += _change_marks(history, change, unit.factor)
     side = "less" if key.better == "lower" else "more"
-    x = panel.Axis(ticks=_days(history, first), margin=0.03)
     return panel.Panel(
         f"{key.environment}, {wording.at_text(key) or key.title}",
         marks,
         f"{key.environment}, {wording.point_name(key)} over {count_text(known, 'night')}",
-        x,
+        panel.Axis(ticks=_days(history, first), margin=0.03),
         panel.Axis(unit.label, low=low, high=high),
         footer=f"{key.title}, {side} is better; {count_text(known, 'night')}",
         height_in=_HEIGHT_IN,

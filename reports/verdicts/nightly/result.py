@@ -110,7 +110,7 @@ def _found(checked: Checked) -> Iterator[result.Block]:
 
 
 def _summary(checked: Checked) -> Iterator[result.Block]:
-    """What was found, what was compared, what was not judged, and launches without a result."""
+    """Findings, comparisons, series that were not judged, launches without a result."""
     judgement = checked.judgement
     yield from _found(checked)
     compared = ((judgement.judged, "earlier nights"), (judgement.compared, "other nodes"))

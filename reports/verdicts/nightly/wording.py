@@ -99,7 +99,7 @@ def amount(key: SeriesKey | forms.SeriesPart, before: float, after: float) -> st
 
 
 def n_text(finding: forms.NightFinding) -> str:
-    """How many nights, or other nodes, stand behind a reference."""
+    """Number of nights, or other nodes, behind a reference."""
     return units.count_text(finding.n, "other node" if finding.of_peers else "night")
 
 
@@ -241,7 +241,7 @@ def changes_text(history: History) -> str:
 def history_form(
     groups: Sequence[tuple[str, str, int]], history: History | None, missed: Sequence[Missed]
 ) -> forms.HistoryForm:
-    """What a history holds: site, campaign and nights of each group, and the nights of one."""
+    """Contents of a history: site, campaign and nights of each group, and the nights of one."""
     nights, changes = (history.nights, history.changes) if history else ([], [])
     found = Counter(change.found for change in changes)
     return forms.HistoryForm(
