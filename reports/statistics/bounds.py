@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One-sided bounds of a median and of a coefficient of variation, and the verdict they give.
+"""Bounds of a median and of a coefficient of variation, one-sided, and the verdict they give.
 
 A verdict never rests on a point: PASS if the whole bound is inside the limit, FAIL if it is
 outside, else INCONCLUSIVE. SUSPECT: outside, and it fails unless a re-run clears it.
@@ -47,7 +47,7 @@ class Bounds(Part, rename={"centre": "median", "method": "bound"}):
 
 
 def median_bounds(values: Sequence[float], confidence: float, least_n: int = 2) -> Bounds:
-    """One-sided bounds of the median of n >= 1 launches; none below `least_n`.
+    """Bounds of the median, one-sided, of n >= 1 launches; none below `least_n`.
 
     Order statistics x(j) and x(n+1−j) with the greatest j for which P(Bin(n, ½) <= j−1) <=
     1 − confidence: they hold for whatever distribution the launches have [Le Boudec, Performance
@@ -55,18 +55,13 @@ def median_bounds(values: Sequence[float], confidence: float, least_n: int = 2) 
     n = 8 to 10. Where no such j exists (n < 5) Student's one-sided bound of the mean stands in,
     from n = 2 on; it assumes near normal launches.
     """
-    ordered = sorted(float(value) for value in values)
-    n = len(ordered)
-    centre = median(ordered)
-    if n < least_n:
+    n, centre = len(values), float(median(values))
+    if n < max(least_n, 2):
         return Bounds(n, centre, None, None, confidence, "none")
+    low, high = row_bounds(np.array([values], dtype=np.float64), confidence, least_n)[:, 0].tolist()
     rank = bound_rank(n, confidence)
-    if rank is not None:
-        j, level = rank
-        return Bounds(n, centre, ordered[j - 1], ordered[n - j], level, "order")
-    mean = float(np.mean(ordered))
-    reach = float(special.stdtrit(n - 1, confidence) * np.std(ordered, ddof=1) / np.sqrt(n))
-    return Bounds(n, centre, mean - reach, mean + reach, confidence, "t")
+    level, method = (rank[1], "order") if rank else (confidence, "t")
+    return Bounds(n, centre, low, high, level, method)
 
 
 @lru_cache(maxsize=512)
@@ -78,7 +73,7 @@ def bound_rank(n: int, confidence: float) -> tuple[int, float] | None:
 
 
 def spread_bounds(values: Sequence[float], confidence: float, least_n: int = 2) -> Bounds:
-    """One-sided bounds of the coefficient of variation, from n = 2 or `least_n` on.
+    """Bounds of the coefficient of variation, one-sided, from n = 2 or `least_n` on.
 
     CV·√(k/χ²(confidence; k)) and CV·√(k/χ²(1−confidence; k)): the interval of σ over the mean, for
     a CV below a third [Vangel, The American Statistician 50 (1996)]. Of launches with kurtosis κ
@@ -179,7 +174,7 @@ def level_of_look(criteria: Criteria, first: int, n: int) -> float:
 
 
 def share_bounds(right: int, n: int, confidence: float) -> Bounds:
-    """One-sided bounds of the chance of a right answer, of which n >= 1 launches gave `right`
+    """Bounds of the chance of a right answer, one-sided, of which n >= 1 launches gave `right`
     [Clopper & Pearson, Biometrika 26 (1934) 404]."""
     low = float(special.betaincinv(right, n - right + 1, 1 - confidence)) if right else 0.0
     high = float(special.betaincinv(right + 1, n - right, confidence)) if right < n else 1.0

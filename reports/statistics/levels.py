@@ -169,11 +169,10 @@ def _cut(values: Matrix) -> int:
 
 
 class Reach(NamedTuple):
-    """One-sided bounds of each row's median, at this confidence."""
+    """Bounds of each row's median, one-sided."""
 
     low: Matrix
     high: Matrix
-    confidence: float
 
 
 def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
@@ -195,7 +194,7 @@ def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
         rank = n - found[0] if found else n - 1
         high[rows] = np.maximum(high[rows], ordered[rows, rank])
     low, high = (centres + peers.wider * (end - centres) for end in (low, high))
-    return Reach(low, high, confidence)
+    return Reach(low, high)
 
 
 def scores_of(peers: Peers, top: Top) -> Matrix:

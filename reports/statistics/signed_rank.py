@@ -22,10 +22,6 @@ from reports.statistics.descriptive import LEVEL, Interval, Matrix, grids
 EXACT_UP_TO = 200
 LEAST_N = 3
 _CHUNK = 2_000_000
-#: Least launches of either kind, in cases that have both.
-LEAST_OF_EACH = 5
-#: Launches of a block from which on its common part is taken off.
-_LEAST_IN_BLOCK = 5
 
 
 class PairedEffect(msgspec.Struct, frozen=True, gc=False):

@@ -22,18 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
+from reports.statistics import max_t
 from reports.statistics.descriptive import LEVEL, Matrix
-from reports.statistics.max_t import (
-    LEAST_BLOCKS,
-    QUANTILE,
-    Group,
-    JointBounds,
-    Question,
-    bounds,
-    by_blocks,
-    least_p,
-    sign_flips,
-)
 
 #: What of the error is for the declared questions, as weights of their p [Genovese, Roeder &
 #: Wasserman, Biometrika 93 (2006) 509]: they are few, and early blocks have room for few.
@@ -66,16 +56,16 @@ def spent(block: int, stages: Stages) -> float:
     stage = sum(block > begin for begin, _ in stages[1:])
     first, last = stages[stage]
     part = shares[stage] * spent_share((block - first) / (last - first))
-    return QUANTILE * (sum(shares[:stage]) + part)
+    return max_t.QUANTILE * (sum(shares[:stage]) + part)
 
 
 def answers_after(
-    questions: Sequence[Question],
+    questions: Sequence[max_t.Question],
     block: int,
     before: Sequence[InterimJudgement],
     stages: Stages,
     wider: float = 1.0,
-) -> tuple[list[JointBounds | None], InterimJudgement]:
+) -> tuple[list[max_t.JointBounds | None], InterimJudgement]:
     """Bounds after a block, with values up to it; None for questions that have no value since the
     last judgement (their bounds stay as they are), or below six blocks.
 
@@ -84,7 +74,7 @@ def answers_after(
     It is at least what Bonferroni's inequality allows by itself, the error that is spent now over
     the number of rows: the flips of few blocks are too few for a small error.
     """
-    result: list[JointBounds | None] = [None] * len(questions)
+    result: list[max_t.JointBounds | None] = [None] * len(questions)
     groups = _weighted(questions)
     last = before[-1].block if before else 0
     now = spent(block, stages)
@@ -93,21 +83,22 @@ def answers_after(
     if not active:
         return result, InterimJudgement(block, critical)
     every = np.unique(np.concatenate([group.blocks for group in groups]))
-    signs = sign_flips(len(every))
+    signs = max_t.sign_flips(len(every))
     crossed, after = np.zeros(len(signs), dtype=bool), 0
     for judged in before:
-        crossed |= least_p(_tested(groups, after, judged.block), every, signs) < judged.critical
+        tested = _tested(groups, after, judged.block)
+        crossed |= max_t.least_p(tested, every, signs) < judged.critical
         after = judged.block
-    least = least_p(active, every, signs)
+    least = max_t.least_p(active, every, signs)
     if (room := int(now * len(signs) + 1e-9) - int(crossed.sum())) > 0:
         critical = max(critical, np.sort(least[~crossed])[room - 1])
     at_end = max(critical / now, 1 / _independent(least)) * spent(stages[-1][1], stages)
     for group in active:
-        found, own = bounds(group, critical, wider)
+        found, own = max_t.bounds(group, critical, wider)
         p = np.clip((1 - LEVEL) * own / (critical * group.weights), np.minimum(own, 1.0), 1.0)
         ahead = _to_come(group, at_end, stages[-1][1] - block).T.tolist()
         for place, (low, high, shift), one, more in zip(group.places, found, p, ahead, strict=True):
-            result[place] = JointBounds(low, high, float(one), shift, *more)
+            result[place] = max_t.JointBounds(low, high, float(one), shift, *more)
     return result, InterimJudgement(block, float(critical))
 
 
@@ -117,7 +108,7 @@ def _independent(least: NDArray[np.float64]) -> float:
     return float(max(1.0, np.log(0.75) / np.log1p(-quartile)))
 
 
-def _to_come(group: Group, critical: float, further: int) -> Matrix:
+def _to_come(group: max_t.Group, critical: float, further: int) -> Matrix:
     """Half of the width of each row's bounds after so many further blocks if it scatters as now,
     and how far its mean moves until then at most in 95 %; 0 where no block is to come."""
     n = len(group.blocks)
@@ -130,9 +121,9 @@ def _to_come(group: Group, critical: float, further: int) -> Matrix:
     return np.asarray(error * np.stack([reach / np.sqrt(n + further), np.full_like(reach, moves)]))
 
 
-def _weighted(questions: Sequence[Question]) -> list[Group]:
+def _weighted(questions: Sequence[max_t.Question]) -> list[max_t.Group]:
     """The questions with their weights, 1 on average; the declared ones apart, by their cells."""
-    groups = by_blocks(questions, declared_apart=True)
+    groups = max_t.by_blocks(questions, declared_apart=True)
     asked = [questions[group.places[0]].declared for group in groups]
     sizes = [len(group.places) for group in groups]
     count = sum(size for size, declared in zip(sizes, asked, strict=True) if declared)
@@ -151,7 +142,7 @@ def _weighted(questions: Sequence[Question]) -> list[Group]:
     return found
 
 
-def _tested(groups: Sequence[Group], after: int, until: int) -> list[Group]:
+def _tested(groups: Sequence[max_t.Group], after: int, until: int) -> list[max_t.Group]:
     """Questions with a value between two judgements, without what came later."""
     new = [group for group in groups if ((group.blocks > after) & (group.blocks <= until)).any()]
-    return [here for group in new if len((here := group.until(until)).blocks) >= LEAST_BLOCKS]
+    return [here for group in new if len((here := group.until(until)).blocks) >= max_t.LEAST_BLOCKS]

@@ -100,12 +100,6 @@ def test_a_slow_node_and_a_slow_link_and_nothing_else_are_suspected_and_confirme
     assert "n2 is a slow node too, which explains no link" in link.note
 
 
-def test_a_slow_pair_is_named_by_itself(tmp_path):
-    slow = {"slow_link": {"n1-n4": 0.5}}
-    result = judgement(tmp_path, LINKS, reruns=[rerun(tmp_path, **slow)], **slow)
-    assert named(result) == {("slow link n1–n4", "confirmed")}
-
-
 def test_a_suspect_that_re_runs_do_not_show_is_not_named(tmp_path):
     result = judgement(tmp_path, STREAM, reruns=[rerun(tmp_path)], slow_node={"n2": 0.9})
     assert (named(result), verdicts(result)["nodes"]) == (set(), "INCONCLUSIVE")

@@ -24,9 +24,9 @@ from reports.render.terminal import text
 from reports.tests.test_nightly_answer import nights_of
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked, read_night
+from reports.verdicts.nightly.detection import peers_of_night
 from reports.verdicts.nightly.forms import Verdict
 from reports.verdicts.nightly.judge import judge
-from reports.verdicts.nightly.peers import peers_of_night
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.tonight import evidence, rules_for
 

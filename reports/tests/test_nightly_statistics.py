@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
+from bench.tests.simulated.nights import Event, heavy, judge_all, normal, simulate
 from reports.statistics import levels
 from reports.statistics.levels import residuals
-from reports.verdicts.nightly import lasting
+from reports.verdicts.nightly import detection
 from reports.verdicts.nightly.tonight import Rules, limits, references, rules_for
 
 pytestmark = pytest.mark.numerical
@@ -30,7 +30,7 @@ def slow_statistic(row, k):
 @pytest.mark.parametrize("n", [12, 17, 30])
 def test_best_split_is_that_of_the_definition(n):
     for row in np.random.default_rng(n).normal(10, 1, (20, n)):
-        split, statistic = lasting.best_split(row, *SIDES)
+        split, statistic = detection.best_split(row, *SIDES)
         slow = {k: slow_statistic(row, k) for k in range(8, n - 3)}
         greatest = pytest.approx(max(slow.values()), abs=1e-5 * n)
         assert slow[split] == greatest
@@ -39,7 +39,7 @@ def test_best_split_is_that_of_the_definition(n):
 
 def test_rows_left_out_have_no_shift_at_any_split():
     rows = np.random.default_rng(12).normal(1, 0.012, (300, 30))
-    left_out = [row for row in rows if not lasting.may_shift(row, 0.03, RULES)]
+    left_out = [row for row in rows if not detection.may_shift(row, 0.03, RULES)]
     assert 20 < len(left_out) < 280
     for place in range(RULES.least_before, 31 - RULES.least_after):
         for row in left_out:
@@ -49,9 +49,9 @@ def test_rows_left_out_have_no_shift_at_any_split():
 def test_clear_step_is_a_change_and_noise_is_none():
     rows = np.random.default_rng(1).normal(100, 1, (2, 30))
     rows[0, 20:] += 8
-    assert lasting.best_split(rows[0], *SIDES)[0] == 20
+    assert detection.best_split(rows[0], *SIDES)[0] == 20
     found = [
-        lasting.is_change(row, lasting.best_split(row, *SIDES)[1], *SIDES, lasting.P_ENERGY)
+        detection.is_change(row, detection.best_split(row, *SIDES)[1], *SIDES, detection.P_ENERGY)
         for row in rows
     ]
     assert found == [True, False]
@@ -110,10 +110,7 @@ def test_far_quantile_of_the_pooled_tail(draw):
     values = draw.rvs(size=60_000, random_state=3)
     found = levels.fit_tail(values)(1e-4)
     assert 0.85 * draw.isf(1e-4) < found < 2 * draw.isf(1e-4)
-
-
-def test_tail_needs_enough_nights():
-    assert levels.fit_tail(np.random.default_rng(1).normal(size=100)) is None
+    assert levels.fit_tail(values[:100]) is None
 
 
 def test_budget_is_shared_by_all_series():
@@ -141,26 +138,6 @@ def test_step_of_five_percent_is_found_and_an_improvement_is_no_regression():
         told = judge_all(history, rules_for(20), 30)
         assert len(verdicts(told, word)) == 8
         assert not verdicts(told, other)
-
-
-@pytest.mark.full
-def test_step_is_found_among_whole_bad_nights_and_those_are_no_alarm():
-    bad = Event("bad", bad_share=0.05, whole_night=True)
-    quiet = judge_all(simulate(bad, normal, 0.01, (100, 70), 7), rules_for(100), 30)
-    said = [item.change for _, item in quiet.findings if item.verdict == "regression"]
-    assert not [change for change in said if change.stage == "tonight"]
-    step = Event("bad, and a step", bad_share=0.05, whole_night=True, step=0.05)
-    told = judge_all(simulate(step, normal, 0.01, (100, 36), 7), rules_for(100), 30)
-    assert len(verdicts(told, "regression")) > 50
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("noise", [normal, skewed, heavy])
-def test_nothing_is_said_after_an_improvement(noise):
-    history = simulate(Event("better", step=-0.05), noise, 0.01, (100, 60), 8)
-    told = judge_all(history, rules_for(100), 30)
-    assert len(verdicts(told, "improvement")) > 80
-    assert not verdicts(told, "regression")
 
 
 def test_slow_drift_is_found():

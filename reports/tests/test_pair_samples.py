@@ -17,7 +17,7 @@ from reports.tests import acceptance_runs as runs
 from reports.tests.scanned_machine import criteria
 from reports.tests.synthetic import analysed, case, chained, changed, metric, with_records
 from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.peer_groups import MOST_MISSING
+from reports.verdicts.acceptance.peers import MOST_MISSING
 from reports.verdicts.acceptance.values import gather
 
 DAY = date(2026, 11, 21)

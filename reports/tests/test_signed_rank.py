@@ -8,7 +8,6 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from reports.statistics.signed_rank import (
-    interval_rank,
     least_n,
     paired_effect,
     paired_effects,
@@ -72,6 +71,7 @@ def test_interval_covers_at_its_attained_level(n: int) -> None:
     effects = paired_effects(rows)
     covered = [e.interval.low <= np.exp(0.02) <= e.interval.high for e in effects]
     assert np.mean(covered) == pytest.approx(effects[0].interval.level, abs=0.012)
+    assert effects[0].interval.level >= 0.95 or n < 6
 
 
 def test_interval_is_the_inversion_of_the_test() -> None:
@@ -81,10 +81,3 @@ def test_interval_is_the_inversion_of_the_test() -> None:
         alpha = 1 - effect.interval.level
         assert stats.wilcoxon(d - edge - inside * 1e-6).pvalue > alpha - 1e-12
         assert stats.wilcoxon(d - edge + inside * 1e-6).pvalue <= alpha + 1e-12
-
-
-def test_level_is_the_narrowest_above_the_asked_one() -> None:
-    for n in range(6, 40):
-        rank, level = interval_rank(n, 0.95)
-        assert level >= 0.95
-        assert rank >= 1

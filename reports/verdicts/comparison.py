@@ -29,7 +29,7 @@ from reports.analysis.run import Analysis, Row, analyse
 from reports.load import nights
 from reports.load.loading import load_run
 from reports.notation import units
-from reports.notation.units import count_text
+from reports.notation.units import count_text, signed_percent
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence, carried
 from reports.show.rows import in_reading_order, name_cell, provenance_rows, row_label
 from reports.show.tables import Cell, table_of
@@ -89,6 +89,9 @@ def _side_cell(side: SidePart) -> Cell:
     return Cell(f"{units.with_spread(side.mean, side.stddev, unit)} {unit.label} (n = {side.n})")
 
 
+_figure = partial(key, numeric=True)
+
+
 def _interval_text(interval: Interval) -> str:
     return units.ratios_between(interval.low, interval.high)
 
@@ -109,31 +112,13 @@ class MetricChange(Part, kw_only=True):
     a: Annotated[SidePart, key("Run A.", "A: mean ± s", _side_cell, numeric=True)]
     b: Annotated[SidePart, key("Run B.", "B: mean ± s", _side_cell, numeric=True)]
     ratio: Annotated[
-        float | None,
-        key(
-            "B over A, geometric means; null below two launches each.",
-            "B against A",
-            units.signed_percent,
-            numeric=True,
-        ),
+        float | None, _figure("B over A; null below n = 2.", "B against A", signed_percent)
     ]
     interval: Annotated[
-        Interval | None,
-        key(
-            "Of two nights where their spread is known, else Welch.",
-            "95 % interval",
-            _interval_text,
-            numeric=True,
-        ),
+        Interval | None, _figure("By nights if known, else Welch.", "95 % interval", _interval_text)
     ]
     day_spread: Annotated[
-        float | None,
-        key(
-            "Spread of days, of logarithms; null: not known.",
-            "days vary",
-            units.percent,
-            numeric=True,
-        ),
+        float | None, _figure("Spread of days; null: not known.", "days vary", units.percent)
     ]
     nights: Annotated[int, key("Nights behind it.", "nights", numeric=True)]
     reading: Annotated[
@@ -333,6 +318,13 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
         for check, changes in found.by_check.items()
         if changes
     ]
+    differ = table_of(
+        found.provenance,
+        anchor="differences",
+        title="What differs in provenance",
+        most=MOST_DIFFERENT,
+    )
+    alike = Sentence("Provenance: no difference.")
     return Result(
         kicker="Assay · two runs of one campaign",
         title=f"{b.run_id} against {a.run_id}",
@@ -345,7 +337,7 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
         ),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
         sections=[
-            Section("provenance", "Provenance", lambda: _provenance(found), shown_on=EVERYWHERE),
+            Section("provenance", "Provenance", lambda: [differ or alike], shown_on=EVERYWHERE),
             Section(
                 "results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=EVERYWHERE
             ),
@@ -408,9 +400,3 @@ def _greatest(found: RunComparison) -> list[Block | None]:
     title = ", ".join(f"{count} {reading}" for reading, count in counts.items())
     columns = "ratio", "interval", "reading", "name"
     return [table_of(found.changes, *columns, anchor="greatest", title=title, most=MOST_CHANGED)]
-
-
-def _provenance(found: RunComparison) -> list[Block | None]:
-    title = "What differs in provenance"
-    table = table_of(found.provenance, anchor="differences", title=title, most=MOST_DIFFERENT)
-    return [table or Sentence("Provenance: no difference.")]

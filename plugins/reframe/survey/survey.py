@@ -24,7 +24,7 @@ from records.history.store import Store
 from reports.statistics.descriptive import MAD, Matrix
 from reports.statistics.levels import Peers, deviations_of, reach_of, scores_of
 from reports.verdicts.nightly.check import Checked, newest_night
-from reports.verdicts.nightly.lasting import level_shift
+from reports.verdicts.nightly.detection import level_shift
 from reports.verdicts.nightly.tonight import Rules, floors_of, rules_for
 from reports.verdicts.nightly.wording import case_names
 

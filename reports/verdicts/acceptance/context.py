@@ -57,20 +57,14 @@ def shown(
     make: Callable[[int], Item], plain: Flags, lowness: Matrix, cause: Indices | None = None
 ) -> ShownItems:
     """Items of rows, made by their numbers. Of more than MOST_KEPT rows the `plain` ones, which
-    pass or have a `cause` (its number; −1: none), get one where they are of the LOWEST_KEPT of
-    their cause."""
-    rows, left = np.arange(len(plain)), np.zeros(len(plain), dtype=bool)
-    causes = np.full(len(plain), -1) if cause is None else cause
+    pass or have a `cause` (its number; −1: none), get one where they are the LOWEST_KEPT."""
+    left = np.zeros(len(plain), dtype=bool)
     if len(plain) > MOST_KEPT:
-        left = plain.copy()
-        for number in np.unique(causes[plain]).tolist():
-            alike = np.flatnonzero(plain & (causes == number))
-            lowest = np.argsort(lowness[alike], kind="stable")[:LOWEST_KEPT]
-            left[alike[lowest]] = False
-        rows = np.flatnonzero(~left)
-    explained = int(np.count_nonzero(left & (causes >= 0)))
-    further = int(np.count_nonzero(left)) - explained
-    return ShownItems([make(row) for row in rows.tolist()], further, explained)
+        rows = np.flatnonzero(plain)
+        left[rows[np.argsort(lowness[rows], kind="stable")[LOWEST_KEPT:]]] = True
+    explained = 0 if cause is None else int(np.count_nonzero(left & (cause >= 0)))
+    items = [make(row) for row in np.flatnonzero(~left).tolist()]
+    return ShownItems(items, int(left.sum()) - explained, explained)
 
 
 def lowness(centres: Matrix, limits: Limits) -> Matrix:

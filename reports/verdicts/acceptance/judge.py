@@ -22,8 +22,7 @@ from reports.statistics.bounds import HEAVY_TAILED, decide, worst
 from reports.statistics.descriptive import LEAST_BLOCKS, serial_dependence, widening
 from reports.verdicts.acceptance import limits
 from reports.verdicts.acceptance.context import Context
-from reports.verdicts.acceptance.peers import judge_links, judge_nodes
-from reports.verdicts.acceptance.spreads import judge_spread
+from reports.verdicts.acceptance.relative import judge_links, judge_nodes, judge_spread
 from reports.verdicts.acceptance.values import CriterionEvidence
 
 _COVERAGE = "nodes-measured"

@@ -12,29 +12,13 @@ from statistics import median
 import numpy as np
 from msgspec.structs import replace
 
-from records.criteria import (
-    EfficiencyCriterion,
-    LimitCriterion,
-    MixCriterion,
-    RatioCriterion,
-    SuccessCriterion,
-    UnitCriterion,
-)
+from records import criteria
 from records.run.plan import PlannedCase
 from records.site.pair_scans import NODE, PEER
 from reports.headline import limit_text
 from reports.judgement import Item, JudgedCriterion, LaunchKey, verdict_of
 from reports.notation.units import as_stated, count_text, significant
-from reports.statistics.bounds import (
-    Bounds,
-    Limits,
-    Verdict,
-    decided,
-    level_of_look,
-    median_bounds,
-    row_bounds,
-    share_bounds,
-)
+from reports.statistics import bounds
 from reports.statistics.levels import row_medians
 from reports.verdicts.acceptance.context import (
     NOT_COUNTED,
@@ -52,7 +36,7 @@ MOST_OF_NOMINAL = 2.0
 
 def _shown_rows(
     rows: Rows,
-    limits: Limits,
+    limits: bounds.Limits,
     context: Context,
     make: Callable[[int], Item],
     *,
@@ -64,13 +48,13 @@ def _shown_rows(
     ends = np.full((2, len(matrix)), np.nan)
     for n in np.unique(counts[counts >= least]).tolist():
         alike = counts == n
-        ends[:, alike] = row_bounds(matrix[alike], context.level(n), least)
+        ends[:, alike] = bounds.row_bounds(matrix[alike], context.level(n), least)
     medians = row_medians(matrix)
-    plain = decided(ends, limits)[0] & (medians <= most) & bool(rows.values(0).place)
+    plain = bounds.decided(ends, limits)[0] & (medians <= most) & bool(rows.values(0).place)
     return shown(make, plain, lowness(medians, limits))
 
 
-def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
+def judge_limit(criterion: criteria.LimitCriterion, context: Context) -> JudgedCriterion:
     """Every selected value against a limit in its own unit."""
     limits = criterion.at_least, criterion.at_most
 
@@ -87,7 +71,7 @@ def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
     return context.judged(criterion, statement, parts, absolute=absolute)
 
 
-def _is_absolute(criterion: UnitCriterion, context: Context) -> bool:
+def _is_absolute(criterion: criteria.UnitCriterion, context: Context) -> bool:
     """True unless every machine keeps to the limit."""
     known = context.evidence.register.metrics.get(criterion.metric)
     bad = criterion.at_most if known and known.better == "lower" else criterion.at_least
@@ -95,7 +79,7 @@ def _is_absolute(criterion: UnitCriterion, context: Context) -> bool:
 
 
 def judge_ratio(
-    criterion: RatioCriterion | EfficiencyCriterion, context: Context
+    criterion: criteria.RatioCriterion | criteria.EfficiencyCriterion, context: Context
 ) -> JudgedCriterion:
     """Every selected value over that of a reference in the same block: a value of the environment,
     or the peak of its ranks, that is their number × a rank's mean DGEMM rate over the nodes.
@@ -105,8 +89,8 @@ def judge_ratio(
     """
     evidence, title, reference = context.evidence, context.metric_title, criterion.reference
     assert reference is not None
-    limits: Limits = (criterion.at_least, None)
-    if isinstance(criterion, RatioCriterion):
+    limits: bounds.Limits = (criterion.at_least, None)
+    if isinstance(criterion, criteria.RatioCriterion):
         limits = (criterion.at_least, criterion.at_most)
         other = f"{title(reference.metric)} of {reference.check} {limit_text(*limits, '1')}"
         statement = f"{title(criterion.metric)} over {other}"
@@ -116,7 +100,7 @@ def judge_ratio(
     for rows in evidence.rows(criterion):
         case = rows.values(0).case
         below = evidence.select(reference, case.environment)
-        if isinstance(criterion, EfficiencyCriterion):
+        if isinstance(criterion, criteria.EfficiencyCriterion):
             below = below or evidence.select(reference)
             count = len({node.case.id for node in below})
         else:
@@ -129,13 +113,13 @@ def judge_ratio(
             )
             return judged(criterion, statement, (), note)
         denominators = below[0].by_block()
-        if isinstance(criterion, EfficiencyCriterion):
+        if isinstance(criterion, criteria.EfficiencyCriterion):
             denominators = {block: case.ranks * r for block, r in _rank_rates(below).items()}
         parts.append(_ratios(rows, denominators, limits, context, others=below))
     return context.judged(criterion, statement, parts)
 
 
-def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
+def judge_efficiency(criterion: criteria.EfficiencyCriterion, context: Context) -> JudgedCriterion:
     """A rate over a measured peak, or over the nominal one that the site states: the latter is an
     absolute limit."""
     if criterion.peak == "measured":
@@ -156,7 +140,7 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
 def _ratios(
     rows: Rows,
     denominators: Mapping[int, float],
-    limits: Limits,
+    limits: bounds.Limits,
     context: Context,
     *,
     others: Sequence[Values] = (),
@@ -187,7 +171,7 @@ def _ratios(
     return _shown_rows(dataclasses.replace(rows, matrix=matrix), limits, context, item, most=most)
 
 
-def _efficiency(criterion: EfficiencyCriterion, context: Context, peak: str) -> str:
+def _efficiency(criterion: criteria.EfficiencyCriterion, context: Context, peak: str) -> str:
     title = context.metric_title(criterion.metric)
     return f"{title} of {criterion.check} over {peak} at least {as_stated(criterion.at_least)}"
 
@@ -204,7 +188,7 @@ def _rank_rates(nodes: Sequence[Values]) -> dict[int, float]:
     return {block: sum(row) / len(row) for block, row in rates.items()}
 
 
-def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
+def judge_mix(criterion: criteria.MixCriterion, context: Context) -> JudgedCriterion:
     """Value of each whole mix against a limit: the throughput of all jobs, or
     the mean rate of those of a check."""
     evidence, limits = context.evidence, (criterion.at_least, criterion.at_most)
@@ -215,15 +199,15 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
     if not (size and evidence.throughputs):
         note = "no mix of the run is whole" if size else "the jobs were not handed in at once"
         return judged(criterion, statement, (), note)
-    criteria, items = context.criteria.by_mix(size), list[Item]()
+    by_mix, items = context.criteria.by_mix(size), list[Item]()
     for subject, case, mixes, launches in _by_mix(criterion, context):
-        level = level_of_look(criteria, (evidence.fresh - 1) // size, len(mixes))
+        level = bounds.level_of_look(by_mix, (evidence.fresh - 1) // size, len(mixes))
         numbers = [*mixes.values()]
         item = context.item(
             case,
             criterion.metric,
             subject,
-            median_bounds(numbers or [0.0], level, criteria.least_launches),
+            bounds.median_bounds(numbers or [0.0], level, by_mix.least_launches),
             limits,
             counted="mixes",
             all_count=True,
@@ -237,7 +221,7 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
 
 
 def _by_mix(
-    criterion: MixCriterion, context: Context
+    criterion: criteria.MixCriterion, context: Context
 ) -> Iterator[tuple[str, PlannedCase, Mapping[int, float], tuple[LaunchKey, ...]]]:
     """Values of mixes by their first block: of all jobs, or of each kind of a check, on
     whichever nodes its jobs were; its name, case and launches."""
@@ -254,7 +238,7 @@ def _by_mix(
         yield name, jobs[0].case, evidence.mixes_of(jobs), launches
 
 
-def judge_success(criterion: SuccessCriterion, context: Context) -> JudgedCriterion:
+def judge_success(criterion: criteria.SuccessCriterion, context: Context) -> JudgedCriterion:
     """The share of launches with the right answer, of each environment that ran the check."""
     evidence, launches = context.evidence, dict[str, list[LaunchKey]]()
     cases = {case.id: case for case in evidence.planned if case.check == criterion.check}
@@ -271,7 +255,7 @@ def judge_success(criterion: SuccessCriterion, context: Context) -> JudgedCriter
                 cases[keys[0][0]],
                 criterion.metric,
                 criterion.check,
-                share_bounds(len(keys) - len(bad), len(keys), context.criteria.confidence),
+                bounds.share_bounds(len(keys) - len(bad), len(keys), context.criteria.confidence),
                 (criterion.at_least, None),
                 all_count=True,
                 decidable=False,  # by as many launches as were planned
@@ -328,7 +312,7 @@ def _answers(
     counts = Counter({status: len(keys) for status, keys in by_status.items()})
     doubtful = [key for key in by_status.get("ok", ()) if context.lacks_proof(key)]
     is_open = counts["lost"] or missing or doubtful
-    verdict: Verdict = "INCONCLUSIVE" if is_open else "PASS"
+    verdict: bounds.Verdict = "INCONCLUSIVE" if is_open else "PASS"
     if counts["failed"] > context.criteria.failed_launches_at_most or counts["wrong"]:
         verdict = "FAIL"
     notes = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
@@ -340,7 +324,7 @@ def _answers(
         cases[0],
         "answers",
         cases[0].check,
-        Bounds(total, counts["ok"] / total, None, None, 1.0, "count"),
+        bounds.Bounds(total, counts["ok"] / total, None, None, 1.0, "count"),
         verdict=verdict,
         note=", ".join(notes) or f"all {total} ok",
         launches=tuple(bad or by_status["ok"]),

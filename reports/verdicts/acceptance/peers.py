@@ -1,38 +1,162 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes and pairs of nodes judged against the good ones: slow nodes, groups, links, cuts, pairs.
-
-What drifts for all peers alike in a block speaks against none of them.
-"""
+"""Nodes or pairs of nodes as a matrix: what is missing there, each held against the good ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from math import exp, log
+from functools import cached_property
+from itertools import combinations, compress
 from statistics import median
 from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict, replace
 
-from records.criteria import LinksCriterion, NodesCriterion
+from records.criteria import Criterion
 from records.run.rerun import CHECKS_OF_PAIRS, ONLY
-from records.site.pair_scans import sample_told
-from reports.headline import limit_text
-from reports.judgement import Item, JudgedCriterion, Subject, listed_nodes
-from reports.notation.units import as_stated
+from records.site.pair_scans import NODE, PEER, Indices, positions_of
+from records.text.plain_text import natural_order
+from reports.judgement import Item, LaunchKey, Subject
 from reports.statistics.bounds import Bounds, Flags, Limits, bound_rank, decide, decided
 from reports.statistics.descriptive import Matrix
-from reports.statistics.levels import Peers, reach_of, row_medians, scores_of, top_of
-from reports.verdicts.acceptance.context import Context, ShownItems, lowness, settled, shown
-from reports.verdicts.acceptance.fabric import Fabric, fabric_of
-from reports.verdicts.acceptance.peer_groups import PeerGroup, Place, peer_groups
+from reports.statistics.levels import Peers, peers_of, reach_of, row_medians
+from reports.verdicts.acceptance.context import Context, settled
+from reports.verdicts.acceptance.values import ScanValues, Values
 
-#: In machines up to this size one better node leaves open whether the others are slow.
-SMALL_MACHINE = 16
-#: A smaller shortfall does not separate groups.
-LEAST_GAP = 0.005
+Place = tuple[str, ...]
+#: Of more pairs without a value one item tells their number.
+MOST_MISSING = 100
+
+
+@dataclass(frozen=True)
+class PeerGroup:
+    """Nodes or pairs of one case and one point.
+
+    `ends` has for each row the numbers of its nodes among `names`, ascending; `first` are the
+    values of the first row. `logs` are logarithms of the values, a peer a row and a block a column,
+    times `sign`: greater is better; blocks that are `fresh` are those of re-runs. Of a pair that
+    was measured in both directions the worse value counts.
+    """
+
+    point: str
+    names: Place
+    ends: Indices
+    first: Values
+    blocks: Sequence[int]
+    logs: Matrix
+    sign: int
+    fresh: Flags
+
+    def place(self, row: int) -> Place:
+        """The node or pair of a row."""
+        return tuple(self.names[end] for end in self.ends[row].tolist())
+
+    @cached_property
+    def launches(self) -> tuple[LaunchKey, ...]:
+        """The launches behind the columns."""
+        return tuple((self.first.case.id, block) for block in self.blocks)
+
+    @cached_property
+    def by_blocks(self) -> list[Peers]:
+        """The peers in all blocks and, where there are re-runs, in those of the run alone."""
+        again = self.fresh.any() and not self.fresh.all()
+        run = [self.logs[:, ~self.fresh]] if again else []
+        return [peers_of(logs) for logs in (self.logs, *run)]
+
+    def missing(self, criterion: Criterion, context: Context) -> Iterator[Item]:
+        """Nodes and pairs that were planned to have a value here and have none; of more pairs than
+        MOST_MISSING their number. Where the criterion names a node, its pairs alone."""
+        case, ran, known = self.first.case, context.evidence.nodes, {*self.names}
+        named = {str(criterion.where[end]) for end in (NODE, PEER) if end in criterion.where}
+        only = case.params.get(ONLY) if case.check in CHECKS_OF_PAIRS else None
+        whole = not only and case.nodes == len(ran) and (known | named) <= {*ran}
+        nodes = [name for name in natural_order(ran) if name not in known] if whole else []
+        # A launch has all pairs of these: not only its rounds, nor those of other nodes in each.
+        of_all = len(self.first.place) == 2 and not case.params.get("rounds")
+        of_all &= case.nodes >= len(known) + len(nodes)
+        pairs: list[Place] = []
+        if only or (of_all and whole and named):
+            every: Iterable[Sequence[str]] = [pair.split(":") for pair in only or ()]
+            asked = (pair for pair in every or combinations(ran, 2) if named <= {*pair})
+            have = {self.place(row) for row in range(len(self.ends))}
+            pairs = [pair for pair in dict.fromkeys(map(natural_order, asked)) if pair not in have]
+        elif of_all and not named:
+            pairs = self._pairs_lost()
+        if len(pairs) > MOST_MISSING and not named:
+            yield context.missing(criterion, case, f"{len(pairs)} pairs of nodes")
+            pairs = []
+        for place in (*((name,) for name in nodes if not named), *pairs):
+            yield context.missing(criterion, case, "–".join(place), place)
+        others_lost = case.nodes - len(known) - len(nodes)
+        if others_lost > 0 and not (only or named):
+            yield context.missing(criterion, case, f"{others_lost} nodes")
+
+    def _pairs_lost(self) -> list[Place]:
+        """The pairs of the nodes that have no row."""
+        count = len(self.names)
+        lost = np.ones(count * (count - 1) // 2, dtype=bool)
+        lost[positions_of(self.ends[:, 0], self.ends[:, 1], count)] = False
+        if not lost.any():
+            return []
+        ends = np.stack(np.triu_indices(count, 1), axis=1)[lost]
+        return [(self.names[low], self.names[high]) for low, high in ends.tolist()]
+
+
+def peer_groups(criterion: Criterion, context: Context, size: int) -> list[PeerGroup]:
+    """Nodes (size 1) or pairs (2) that a criterion selects, in groups of two members or more."""
+    members: dict[tuple[str, str], dict[Place, list[Values]]] = {}
+    evidence = context.evidence
+    for environment in evidence.environments_of(criterion):
+        for values in evidence.inside(criterion, environment):
+            if len(values.place) == size:
+                key = values.case.id, context.point(values, (NODE, PEER))
+                places = members.setdefault(key, {})
+                places.setdefault(natural_order(values.place), []).append(values)
+    scans = evidence.scans_of(criterion) if size == 2 else []
+    if not members and not scans:
+        return []
+    sign = -1 if evidence.register.metrics[criterion.metric].better == "lower" else 1
+    return [
+        *(
+            _group(key[1], places, sign, evidence.fresh)
+            for key, places in members.items()
+            if len(places) > 1
+        ),
+        *(_scan_group(scan, context, sign) for scan in scans if len(scan.columns.low) > 1),
+    ]
+
+
+def _group(
+    point: str, members: Mapping[Place, Sequence[Values]], sign: int, fresh: int
+) -> PeerGroup:
+    names = natural_order({name for place in members for name in place})
+    rank = {name: number for number, name in enumerate(names)}
+    places = sorted(members, key=lambda place: [rank[name] for name in place])
+    blocks = np.unique(np.concatenate([v.blocks for place in places for v in members[place]]))
+    logs = np.full((len(places), len(blocks)), np.nan)
+    for row, place in enumerate(places):
+        for values in members[place]:
+            columns = np.searchsorted(blocks, values.blocks)
+            logs[row, columns] = np.fmin(logs[row, columns], sign * np.log(values.values))
+    ends = np.array([[rank[name] for name in place] for place in places], dtype=np.int64)
+    first = members[places[0]][0]
+    return PeerGroup(point, names, ends, first, blocks.tolist(), logs, sign, blocks >= fresh)
+
+
+def _scan_group(scan: ScanValues, context: Context, sign: int) -> PeerGroup:
+    """The pairs of a scan, as they are in its columns."""
+    columns, first = scan.columns, scan.row(0)
+    return PeerGroup(
+        context.point(first, (NODE, PEER)),
+        columns.names,
+        np.stack([columns.low, columns.high], axis=1),
+        first,
+        columns.blocks,
+        sign * np.log(columns.values.astype(np.float64)),
+        sign,
+        np.asarray(columns.blocks) >= context.evidence.fresh,
+    )
 
 
 @dataclass(frozen=True)
@@ -80,7 +204,7 @@ class PeerComparison:
 
     def _look(self, peers: Peers, level: float, centre: Matrix) -> PeerLook:
         confidence = self.context.level(peers.logs.shape[1])
-        ends = np.sort(self._shown(np.stack(reach_of(peers, level, confidence)[:2])), axis=0)
+        ends = np.sort(self._shown(np.stack(reach_of(peers, level, confidence))), axis=0)
         ends[:, peers.counts < self.context.criteria.least_launches] = np.nan
         passes, fails = decided(ends, self.limits)
         return PeerLook(peers, level, confidence, centre, ends[0], ends[1], passes, fails)
@@ -93,11 +217,6 @@ class PeerComparison:
         """The shares of a row of deviations, without those that are not known."""
         shares: list[float] = self._shown(logs[np.isfinite(logs)]).tolist()
         return shares
-
-    @property
-    def lowness(self) -> Matrix:
-        """Order of the rows by their margins, the least first."""
-        return lowness(self.looks[0].centre, self.limits)
 
     @cached_property
     def verdicts(self) -> tuple[Flags, Flags]:
@@ -123,10 +242,8 @@ class PeerComparison:
             every.bounds(row),
             self._shares(logs),
             measured=median(measured.tolist() or [0.0]),
+            launches=tuple(compress(self.group.launches, known)),
         )
-        if not known.all():
-            launches = zip(self.group.launches, known.tolist(), strict=True)
-            item = replace(item, launches=tuple(key for key, there in launches if there))
         if not run:
             return item
         if item.verdict == "INCONCLUSIVE" and run[0].passes[row]:
@@ -183,155 +300,9 @@ class PeerComparison:
         **more: Any,
     ) -> Item:
         first, context = self.group.first, self.context
+        more = {"launches": self.group.launches} | more
+        more |= {"place": place, "point": self.group.point, "about": about, "shares": tuple(shares)}
+        unit = context.evidence.register.metrics[first.metric].unit
         return context.item(
-            first.case,
-            first.metric,
-            subject,
-            bounds,
-            self.limits,
-            launches=self.group.launches,
-            place=place,
-            point=self.group.point,
-            measured_unit=context.evidence.register.metrics[first.metric].unit,
-            about=about,
-            shares=tuple(shares),
-            **more,
+            first.case, first.metric, subject, bounds, self.limits, measured_unit=unit, **more
         )
-
-
-def _judged_peers(
-    criterion: NodesCriterion | LinksCriterion,
-    context: Context,
-    statement: str,
-    size: int,
-    items_of: Callable[[PeerGroup], ShownItems],
-) -> JudgedCriterion:
-    """A criterion on nodes (size 1) or pairs (2)."""
-    groups = peer_groups(criterion, context, size)
-    parts = (
-        part
-        for group in groups
-        for part in (items_of(group), ShownItems([*group.missing(criterion, context)]))
-    )
-    needs = f"; at least two {'nodes' if size == 1 else 'pairs of nodes'} are needed"
-    return context.judged(criterion, statement, parts, needs)
-
-
-def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
-    """Every node's share of the good nodes' level against 1 − within."""
-    statement = (
-        f"{context.metric_title(criterion.metric)} of every node at least"
-        f" {as_stated(100 * (1 - criterion.within))} % of the good nodes' median; a node stands out"
-        f" beyond a modified z of {as_stated(criterion.modified_z)}"
-    )
-    items_of = partial(_node_items, criterion=criterion, context=context)
-    return _judged_peers(criterion, context, statement, 1, items_of)
-
-
-def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -> ShownItems:
-    """An item for each node; where half of them or more are slow, one for their group."""
-    least = 1 - criterion.within
-    gap = max(-log(least), LEAST_GAP)
-    tops = [top_of(peers.centres, gap, peers.error) for peers in group.by_blocks]
-    found = PeerComparison(group, context, (least, None), [top.level for top in tops])
-    scores = scores_of(group.by_blocks[0], tops[0])
-    stand_out = scores < -criterion.modified_z
-    beyond = np.flatnonzero(stand_out & ~found.verdicts[0]).tolist()
-    out = [row for row in beyond if found.item(row, "node").verdict == "FAIL"]
-    better = tops[0].better & (len(scores) <= SMALL_MACHINE)
-    group_item = None
-    if len(out) >= 2 and 2 * len(out) >= len(scores):
-        place = tuple(group.place(row)[0] for row in out)
-        group_item = found.together(out, listed_nodes(place), place, "group", at_once=True)
-
-    def item(row: int) -> Item:
-        node = found.item(row, "node")
-        if better[row]:
-            by = 100 * (exp(found.looks[0].peers.centres[row] - tops[0].level) - 1)
-            note = (
-                f"{by:.0f} % better than all others: it is not like them, or they all are slow;"
-                " an absolute limit tells, a waiver for this node settles it"
-            )
-            return replace(node, verdict="INCONCLUSIVE", note=note, decidable=False)
-        if node.verdict != "FAIL":
-            return node
-        if not stand_out[row]:
-            note = f"does not stand out from the others (modified z {scores[row]:.1f})"
-            return replace(node, note=f"beyond the limit, but {note}")
-        if group_item is not None:
-            return replace(node, verdict=group_item.verdict, note="one of a slow group")
-        return found.suspect(node, row)
-
-    part = shown(item, found.verdicts[0] & ~better, found.lowness)
-    return part._replace(items=[*part.items, group_item]) if group_item else part
-
-
-def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
-    """Every pair's share of the good pairs' level or of the best; what explains slow pairs."""
-    other = "best pair's" if criterion.of == "best" else "good pairs' median"
-    title = context.metric_title(criterion.metric).removesuffix(" of the pair")
-    limit = limit_text(criterion.at_least, criterion.at_most, "1")
-    cases = {case.id: case for case in context.evidence.cases_of(criterion)}.values()
-    scans = [case for case in cases if case.check in CHECKS_OF_PAIRS]
-    missed = dict.fromkeys(sample_told(case.nodes, case.params) for case in scans)
-    samples = [f"each launch measured {text}" for text in missed if text]
-    nodes = len(context.evidence.nodes)
-    some = samples or any(case.params.get(ONLY) or case.nodes < nodes for case in scans)
-    every = f"every {'measured ' if some else ''}pair of nodes"
-    statement = "; ".join([f"{title} of {every} {limit} × the {other}", *samples])
-    items_of = partial(_pair_items, criterion=criterion, context=context)
-    return _judged_peers(criterion, context, statement, 2, items_of)
-
-
-def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -> ShownItems:
-    """The items of slow links of nodes and of cuts, then one for each pair."""
-    gap = max(LEAST_GAP, log(criterion.at_most or 1.0), -log(criterion.at_least or 1.0))
-    pairs, fabrics = (group.ends, len(group.names), gap), []
-    for peers in group.by_blocks:
-        best = float(np.nanmax(peers.centres)) if criterion.of == "best" else None
-        fabrics.append(fabric_of(peers.centres, *pairs, peers.error, level=best))
-    limits = criterion.at_least, criterion.at_most
-    found = PeerComparison(group, context, limits, [fabric.level for fabric in fabrics])
-    # Where re-runs measured some pairs, the run alone says what is slow; they confirm or clear it.
-    measured_again = np.isfinite(group.logs[:, group.fresh]).any(axis=1)
-    fabric = fabrics[0 if measured_again.all() else -1]
-    parts = list(_part_items(found, fabric))
-    causes = [f"the slow {_WAYS[part.about]} {part.subject}" for part in parts]
-    # Of each pair's part, and of none: whether it is slow, or was suspected and is cleared.
-    slow = np.array([*(part.verdict != "PASS" for part in parts), False])[fabric.explained]
-    cleared = np.array([*(bool(part.state) for part in parts), False])[fabric.explained] & ~slow
-    cleared &= ~measured_again
-
-    def item(row: int) -> Item:
-        pair = found.item(row, "pair")
-        if pair.verdict != "PASS" and (slow[row] or cleared[row]):
-            number = int(fabric.explained[row])
-            note, cause = f"explained by {causes[number]}", causes[number]
-            if cleared[row]:
-                note = f"{note}, which re-runs cleared"
-                return replace(pair, verdict="PASS", note=note, charged_to=cause)
-            verdict = parts[number].verdict
-            return replace(pair, verdict=verdict, state=None, note=note, charged_to=cause)
-        return found.suspect(pair, row) if pair.verdict == "FAIL" else pair
-
-    passes, others = found.verdicts
-    charged = others & (slow | cleared)
-    cause = np.where(charged, fabric.explained, -1)
-    part = shown(item, passes | charged, found.lowness, cause)
-    first = [one for one in parts if one.verdict != "PASS" or one.state]
-    return part._replace(items=[*first, *part.items])
-
-
-_WAYS = {"link": "link of", "cut": "cut between"}
-
-
-def _part_items(found: PeerComparison, fabric: Fabric) -> Iterator[Item]:
-    """An item for each part. Cuts fail before re-runs confirm them, and links if half are slow."""
-    names = found.group.names
-    many = 2 * sum(part.kind == "link" for part in fabric.parts) >= len(names)
-    for part in fabric.parts:
-        groups = [listed_nodes([names[node] for node in group], 2) for group in part.groups]
-        place = tuple(names[node] for node in part.nodes)
-        at_once = part.kind == "cut" or many
-        rows = part.pairs.tolist()
-        yield found.together(rows, " and ".join(groups), place, part.kind, at_once=at_once)

@@ -11,25 +11,11 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from records.criteria import Criteria
 from records.run.record import checksum_of
-from reports import headline
+from reports import headline, result
 from reports.judgement import Item, JudgedCriterion
 from reports.notation import units
 from reports.notation.units import quantity
-from reports.result import (
-    ON_TERMINAL,
-    Badge,
-    Block,
-    Facts,
-    Result,
-    SealMark,
-    Section,
-    Sentence,
-    Signing,
-    Test,
-    carried,
-)
 from reports.show.panel import Picture
 from reports.show.rows import provenance_rows
 from reports.show.tables import PAGES, TONES, Cell, Lead, RawLinks, numeric, pivot, table_of
@@ -62,16 +48,16 @@ _RULE = (
 _METHOD = (
     "The unit is one launch; n counts launches. A launch’s value is the median of its samples"
     " unless the metric says otherwise; a launch with a wrong answer has none.",
-    "Bounds of single values are one-sided order statistics of the median, from 5 launches on;"
-    " below, Student’s bound of the mean; below {least} there is no verdict. From 6 launches on"
-    " they are wider by the correlation of neighbouring launches.",
-    "Nodes and pairs are held against the good ones: the upper of two clusters where there are"
-    " two, else the median. What all share in a launch is taken off; noise is pooled over all.",
+    "Bounds of single values are one-sided order statistics of the median from 5 launches on,"
+    " Student’s bound of the mean below; below {least} there is no verdict. From 6 launches on they"
+    " are wider by the correlation of neighbouring launches.",
+    "Nodes and pairs are held against the good ones: the upper of two clusters, or the median. What"
+    " all share in a launch is taken off; noise is pooled over all.",
     "A node or link is suspected from 5 launches on, and fails when at least two re-runs, and more"
     " than half of them, show it again. Half of the nodes or of their links, and a cut between"
     " groups of nodes, fail at once, unless re-runs clear them.",
-    "Spread: the deviation pooled over nodes or pairs, by bounds from the χ² distribution; one that"
-    " scatters beyond the limit and beyond the others is named when re-runs show it too.",
+    "Spread: the deviation pooled over nodes or pairs, by bounds of χ²; one that scatters beyond"
+    " the limit and beyond the others is named when re-runs show it too.",
     "Nothing passes without an absolute limit, from the contract or from nominal rates: limits from"
     " the machine itself cannot detect a fault common to all nodes.",
 )
@@ -89,7 +75,7 @@ def raw_links(dossier: Dossier) -> dict[str, RawLinks]:
 
 def acceptance_result(
     dossier: Dossier, name: str = "", links: Mapping[str, RawLinks] | None = None
-) -> Result[AcceptanceForm]:
+) -> result.Result[AcceptanceForm]:
     """A judged acceptance as a result; the same dossier gives the same.
 
     `name` is what commands call the run, its id by default: a document stays the same wherever its
@@ -98,29 +84,33 @@ def acceptance_result(
     run, criteria = dossier.run, dossier.criteria
     answer = answer_of_acceptance(dossier, name)
     ways = raw_links(dossier) if links is None else links
-    return Result(
+    method = [result.Sentence(text.format(least=criteria.least_launches)) for text in _METHOD]
+    waivers = table_of(dossier.judgement.waivers, anchor="", title="Waivers")
+    parts = provenance_rows(run.provenance)
+    machine = [result.Facts(pairs, name) for name, pairs in parts if pairs]
+    return result.Result(
         kicker=" · ".join(filter(None, (f"Acceptance of site {run.plan.site}", criteria.contract))),
         title=criteria.title,
         data=replace(dossier.form, answer=answer.part),
         answer=answer,
-        facts=Facts(_facts(dossier), codes=frozenset({"run", "seal"})),
+        facts=result.Facts(_facts(dossier), codes=frozenset({"run", "seal"})),
         sentences=sentences(dossier),
         sections=[
-            Section("in-short", "", lambda: _in_short(dossier), shown_on=ON_TERMINAL),
-            Section("criteria", "Criteria", lambda: _criteria(dossier)),
-            Section("signatures", "Signatures", lambda: [_signing(dossier)]),
-            Section("margins", "Margins to the limits", lambda: _margins(dossier)),
-            Section("named", "Slow nodes and links", lambda: _named(dossier)),
-            Section("details", "Every value", lambda: _details(dossier, ways)),
-            Section("waivers", "Waivers", lambda: _waivers(dossier)),
-            Section("method", "How the verdicts come about", lambda: _method(criteria)),
-            Section("provenance", "Appendix: machine and software", lambda: _provenance(dossier)),
-            Section("seals", "Appendix: what is signed", lambda: _seals(dossier)),
+            result.Section("in-short", "", lambda: _in_short(dossier), shown_on=result.ON_TERMINAL),
+            result.Section("criteria", "Criteria", lambda: _criteria(dossier)),
+            result.Section("signatures", "Signatures", lambda: [_signing(dossier)]),
+            result.Section("margins", "Margins to the limits", lambda: _margins(dossier)),
+            result.Section("named", "Slow nodes and links", lambda: _named(dossier)),
+            result.Section("details", "Every value", lambda: _details(dossier, ways)),
+            result.Section("waivers", "Waivers", lambda: [waivers or result.Sentence("None.")]),
+            result.Section("method", "How the verdicts come about", lambda: method),
+            result.Section("provenance", "Appendix: machine and software", lambda: machine),
+            result.Section("seals", "Appendix: what is signed", lambda: _seals(dossier)),
         ],
         closing=f"Made with {dossier.form.made_with}.",
         tests=lambda: map(_test, dossier.judgement.criteria),
         devices=run.provenance.devices,
-        seal=SealMark(run.run_id, dossier.seal),
+        seal=result.SealMark(run.run_id, dossier.seal),
     )
 
 
@@ -134,28 +124,28 @@ def _facts(dossier: Dossier) -> list[tuple[str, str]]:
         ("judged on", dossier.day.isoformat()),
         ("criteria file", criteria.name),
         ("nodes", f"{len(run.nodes)}: {', '.join(run.nodes[:MOST_NODES])}{more}"),
-        *carried(run.provenance.devices),
+        *result.carried(run.provenance.devices),
         ("confidence of each bound", f"{units.level_text(criteria.confidence)}, one-sided"),
         ("seal", dossier.seal),
     ]
 
 
-def _in_short(dossier: Dossier) -> Iterator[Block | None]:
+def _in_short(dossier: Dossier) -> Iterator[result.Block | None]:
     """A criterion a line, with its most telling value, on a terminal."""
-    for result in dossier.judgement.criteria:
-        item, lines = result.most_telling(), [result.note]
+    for criterion in dossier.judgement.criteria:
+        item, lines = criterion.most_telling(), [criterion.note]
         if item is not None:
             text = f"{headline.item_text(item)} {item.note}".rstrip()
-            lines = [text] if result.kind != "answers" else []
-        waived = " (waived)" if result.verdict != result.effective else ""
-        badge = Badge(f"{result.verdict}{waived}", TONES[result.verdict])
-        title = f"{result.id}: {result.title}"
-        yield Section(result.id, title, partial(map, Sentence, lines), badge)
+            lines = [text] if criterion.kind != "answers" else []
+        waived = " (waived)" if criterion.verdict != criterion.effective else ""
+        badge = result.Badge(f"{criterion.verdict}{waived}", TONES[criterion.verdict])
+        title = f"{criterion.id}: {criterion.title}"
+        yield result.Section(criterion.id, title, partial(map, result.Sentence, lines), badge)
 
 
-def _criteria(dossier: Dossier) -> Iterator[Block | None]:
+def _criteria(dossier: Dossier) -> Iterator[result.Block | None]:
     """All criteria in a table."""
-    yield Sentence(_RULE)
+    yield result.Sentence(_RULE)
     yield pivot(
         dossier.judgement.criteria,
         [
@@ -168,20 +158,22 @@ def _criteria(dossier: Dossier) -> Iterator[Block | None]:
     )
 
 
-def _margins(dossier: Dossier) -> Iterator[Block | None]:
+def _margins(dossier: Dossier) -> Iterator[result.Block | None]:
     """The margins of all criteria to their limits, in a picture."""
     criteria, run = dossier.judgement.criteria, dossier.run.run_id
     if drawn := [*margins(criteria, f"judged {dossier.day.isoformat()} · run {run}")]:
         caption = "What is signed is the document with its seal, not a picture taken from it."
         yield Picture("acceptance", "All criteria", caption, drawn, [])
     text = "Each picture as SVG and PNG, for a slide:"
-    yield Sentence(text, code=f"assay accept {run} --pictures DIR")
+    yield result.Sentence(text, code=f"assay accept {run} --pictures DIR")
 
 
-def judged_cell(result: JudgedCriterion) -> Cell:
+def judged_cell(criterion: JudgedCriterion) -> Cell:
     """A criterion's verdict, and whether it is waived."""
-    waived = "waived" if result.effective == "PASS" else "partly waived"
-    return _verdict_cell(result.verdict, waived if any(i.waived for i in result.items) else "")
+    waived = "waived" if criterion.effective == "PASS" else "partly waived"
+    return _verdict_cell(
+        criterion.verdict, waived if any(i.waived for i in criterion.items) else ""
+    )
 
 
 def _verdict_cell(verdict: Verdict, badge: str = "") -> Cell:
@@ -189,11 +181,11 @@ def _verdict_cell(verdict: Verdict, badge: str = "") -> Cell:
     return Cell(f"{_MARK[verdict]} {verdict}", tone=TONES[verdict], badges=badges)
 
 
-def telling_cells(result: JudgedCriterion) -> list[str]:
+def telling_cells(criterion: JudgedCriterion) -> list[str]:
     """Place of a criterion's most telling item, and its numbers."""
-    item = result.most_telling()
+    item = criterion.most_telling()
     if item is None:
-        return [result.note, *["–"] * len(NUMBERS)]
+        return [criterion.note, *["–"] * len(NUMBERS)]
     charged = f", charged to {item.charged_to}" if item.charged_to else ""
     return [f"{headline.place_text(item)}{charged}", *number_cells(item)]
 
@@ -204,9 +196,9 @@ def number_cells(item: Item) -> list[str]:
     return [*words, str(item.n), headline.margin_text(item)]
 
 
-def _named(dossier: Dossier) -> Iterator[Block | None]:
+def _named(dossier: Dossier) -> Iterator[result.Block | None]:
     judgement = dossier.judgement
-    titles = {result.id: result.title for result in judgement.criteria}
+    titles = {criterion.id: criterion.title for criterion in judgement.criteria}
     yield pivot(
         [(finding, item) for finding in judgement.named for item in finding.accusations],
         [
@@ -221,19 +213,21 @@ def _named(dossier: Dossier) -> Iterator[Block | None]:
         title="Slow nodes and links",
     )
     if not judgement.named:
-        yield Sentence("None: no node and no link is found beyond the limits of these criteria.")
+        yield result.Sentence(
+            "None: no node and no link is found beyond the limits of these criteria."
+        )
     for finding in judgement.named:
         if finding.note:
-            yield Sentence(f"{units.sentence_case(finding.title)}: {finding.note}.")
+            yield result.Sentence(f"{units.sentence_case(finding.title)}: {finding.note}.")
     if cleared := [finding.title for finding in judgement.findings if not finding.named]:
-        yield Sentence(f"Not confirmed by re-runs, and so not named: {', '.join(cleared)}.")
-    yield Section("reruns", "Re-runs", lambda: _reruns(dossier))
+        yield result.Sentence(f"Not confirmed by re-runs, and so not named: {', '.join(cleared)}.")
+    yield result.Section("reruns", "Re-runs", lambda: _reruns(dossier))
 
 
-def _reruns(dossier: Dossier) -> Iterator[Block | None]:
+def _reruns(dossier: Dossier) -> Iterator[result.Block | None]:
     if wanted := len(dossier.judgement.rerun):
         cases = units.count_text(wanted, "case is", "cases are")
-        yield Sentence(
+        yield result.Sentence(
             f"Wanted: {cases} undecided or await confirmation. This runs those"
             " of acceptance/rerun.yaml and judges them:",
             code=f"assay accept {dossier.run.run_id} --rerun",
@@ -241,44 +235,46 @@ def _reruns(dossier: Dossier) -> Iterator[Block | None]:
     elif dossier.reruns:
         runs = ", ".join(rerun.run_id for rerun in dossier.reruns)
         text = "Their launches are listed as r1, r2, … with the others."
-        yield Sentence(f"Re-runs that enter: {runs}. {text}")
+        yield result.Sentence(f"Re-runs that enter: {runs}. {text}")
 
 
-def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[Block | None]:
-    for result in dossier.judgement.criteria:
-        make = partial(_criterion, dossier, links, result)
-        badge = Badge(f"{_MARK[result.verdict]} {result.verdict}", TONES[result.verdict])
-        yield Section(f"criterion-{result.id}", result.title, make, badge)
+def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[result.Block | None]:
+    for criterion in dossier.judgement.criteria:
+        make = partial(_criterion, dossier, links, criterion)
+        badge = result.Badge(
+            f"{_MARK[criterion.verdict]} {criterion.verdict}", TONES[criterion.verdict]
+        )
+        yield result.Section(f"criterion-{criterion.id}", criterion.title, make, badge)
 
 
 def _criterion(
-    dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
-) -> Iterator[Block | None]:
+    dossier: Dossier, links: Mapping[str, RawLinks], criterion: JudgedCriterion
+) -> Iterator[result.Block | None]:
     """Statement and items of a criterion; of too many those of the worst verdicts."""
     sources = {one.id: one.source.rstrip(".") for one in dossier.criteria.criteria}
-    yield Sentence(f"{units.sentence_case(result.statement)}. Criterion {result.id}.")
-    if source := sources.get(result.id):
-        yield Sentence(f"Source of the limit: {source}.")
-    if result.note:
-        yield Sentence(f"{units.sentence_case(result.note)}.")
-    items = list(result.items)
+    yield result.Sentence(f"{units.sentence_case(criterion.statement)}. Criterion {criterion.id}.")
+    if source := sources.get(criterion.id):
+        yield result.Sentence(f"Source of the limit: {source}.")
+    if criterion.note:
+        yield result.Sentence(f"{units.sentence_case(criterion.note)}.")
+    items = list(criterion.items)
     if len(items) > MOST_ITEMS:
         items.sort(key=lambda item: -ORDER.index(item.verdict))
-    columns = _item_columns(dossier, links, result)
-    yield pivot(items[:MOST_ITEMS], columns, anchor="", title=result.title)
+    columns = _item_columns(dossier, links, criterion)
+    yield pivot(items[:MOST_ITEMS], columns, anchor="", title=criterion.title)
     if len(items) > MOST_ITEMS:
         omitted = len(items) - MOST_ITEMS
         rest = units.count_text(omitted, "further row is", "further rows are")
-        yield Sentence(f"{rest} in acceptance.json: those with the better verdicts.")
-    if result.further:
+        yield result.Sentence(f"{rest} in acceptance.json: those with the better verdicts.")
+    if criterion.further:
         more = units.count_text(
-            result.further, "further one passes and is", "further ones pass and are"
+            criterion.further, "further one passes and is", "further ones pass and are"
         )
-        yield Sentence(f"{more} listed nowhere.")
+        yield result.Sentence(f"{more} listed nowhere.")
 
 
 def _item_columns(
-    dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
+    dossier: Dossier, links: Mapping[str, RawLinks], criterion: JudgedCriterion
 ) -> Sequence[Lead[Item]]:
     """The columns of a criterion's items, without those that would be empty."""
 
@@ -286,14 +282,14 @@ def _item_columns(
         return f"{item.subject}, {item.point}" if item.point and item.place else item.subject
 
     columns: list[Lead[Item]] = [
-        (_SUBJECTS.get(result.kind, "value"), subject),
+        (_SUBJECTS.get(criterion.kind, "value"), subject),
         ("verdict", lambda item: _verdict_cell(item.verdict, "waived" if item.waived else "")),
         ("environment", lambda item: Cell(item.environment, environment=item.environment)),
     ]
-    if any(item.measured is not None for item in result.items):
+    if any(item.measured is not None for item in criterion.items):
         columns.append((numeric("measured"), _measured))
     columns.append((NUMBERS, number_cells))
-    if any(map(_note, result.items)):
+    if any(map(_note, criterion.items)):
         columns.append(("note", _note))
     return [*columns, ("raw output, by block", partial(_raw, dossier, links))]
 
@@ -330,21 +326,7 @@ def _launch(dossier: Dossier, links: Mapping[str, RawLinks], launch: LaunchRef) 
     )
 
 
-def _waivers(dossier: Dossier) -> list[Block | None]:
-    table = table_of(dossier.judgement.waivers, anchor="", title="Waivers")
-    return [table or Sentence("None.")]
-
-
-def _method(criteria: Criteria) -> Iterator[Block | None]:
-    return (Sentence(text.format(least=criteria.least_launches)) for text in _METHOD)
-
-
-def _provenance(dossier: Dossier) -> Iterator[Block | None]:
-    parts = provenance_rows(dossier.run.provenance)
-    return (Facts(pairs, name) for name, pairs in parts if pairs)
-
-
-def _signing(dossier: Dossier) -> Signing:
+def _signing(dossier: Dossier) -> result.Signing:
     run, criteria, judgement = dossier.run, dossier.criteria, dossier.judgement
     under = f" under {criteria.contract}" if criteria.contract else ""
     named = ""
@@ -353,14 +335,14 @@ def _signing(dossier: Dossier) -> Signing:
         more = ", …" if len(judgement.named) > MOST_FAULTS else ""
         noun = "fault" if len(judgement.named) == 1 else "faults"
         named = f" and {len(judgement.named)} named {noun} ({titles}{more})"
-    return Signing(
+    return result.Signing(
         f"The undersigned have read this document of site {run.plan.site}{under}, judged on"
         f" {dossier.day.isoformat()} with the verdict {judgement.verdict}{named}.",
         [(one.role, one.organisation, one.name) for one in criteria.parties],
     )
 
 
-def _seals(dossier: Dossier) -> Iterator[Block | None]:
+def _seals(dossier: Dossier) -> Iterator[result.Block | None]:
     run, form = dossier.run, dossier.form
     signed = [
         ("seal (acceptance.json)", dossier.seal),
@@ -368,24 +350,24 @@ def _seals(dossier: Dossier) -> Iterator[Block | None]:
         (f"list of all {len(form.files)} files of the run (manifest.sha256)", form.manifest_sha256),
     ]
     for part in form.records:
-        signed.append(
-            (f"head of the chain of {part.records} records: run {part.run_id}", part.head)
-        )
+        head = f"head of the chain of {part.records} records: run {part.run_id}"
+        signed.append((head, part.head))
     signed += [(name, value) for name, value in form.files.items() if "/" not in name]
-    yield Facts(signed, "What is signed", frozenset(name for name, _ in signed))
-    yield Sentence(
+    yield result.Facts(signed, "What is signed", frozenset(name for name, _ in signed))
+    yield result.Sentence(
         "All are SHA-256. This recomputes every checksum and every verdict from the records:",
         code=f"assay verify {run.run_id}",
     )
-    yield Sentence(
+    yield result.Sentence(
         "This, called in the run directory, checks the files without Assay:",
         code="sha256sum --check acceptance/manifest.sha256",
     )
 
 
-def _test(result: JudgedCriterion) -> Test:
+def _test(criterion: JudgedCriterion) -> result.Test:
     """A criterion as a test: what is open or awaits a re-run is skipped, what is waived passes."""
-    item = result.most_telling()
-    message = result.note if item is None else headline.item_text(item)
-    outcome, kind = OUTCOMES[result.effective], result.effective.lower()
-    return Test(f"acceptance.{result.kind}", f"{result.id}: {result.title}", outcome, message, kind)
+    item = criterion.most_telling()
+    message = criterion.note if item is None else headline.item_text(item)
+    outcome, kind = OUTCOMES[criterion.effective], criterion.effective.lower()
+    name = f"{criterion.id}: {criterion.title}"
+    return result.Test(f"acceptance.{criterion.kind}", name, outcome, message, kind)

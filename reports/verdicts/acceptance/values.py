@@ -136,15 +136,7 @@ class ScanValues:
             number = columns.names.index(name) if name in columns.names else -1
             rows &= (columns.low == number) | (columns.high == number)
         low, high = columns.low[rows], columns.high[rows]
-        nodes = np.unique(np.concatenate([low, high]))
-        part = PairColumns(
-            tuple(columns.names[node] for node in nodes.tolist()),
-            tuple(columns.switches[node] for node in nodes.tolist()),
-            np.searchsorted(nodes, low),
-            np.searchsorted(nodes, high),
-            columns.blocks,
-            columns.values[rows],
-        )
+        part = replace(columns, low=low, high=high, values=columns.values[rows])
         return ScanValues(self.case, self.metric, [(part, 0)])
 
 

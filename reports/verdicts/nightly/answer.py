@@ -9,20 +9,13 @@ from math import log
 
 from records.text.plain_text import grouped
 from reports import commands
-from reports.answers import Answer, State, listed
+from reports.answers import Answer, State, clipped, listed
 from reports.commands import NextCommand
 from reports.notation.units import all_text, count_text, level_text, percent
+from reports.verdicts.nightly import wording
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.forms import ChangePart, NightFinding, SeriesPart
 from reports.verdicts.nightly.judge import finding_of
-from reports.verdicts.nightly.wording import (
-    at_text,
-    compared,
-    day_of,
-    n_text,
-    nights_more,
-    than,
-)
 
 #: Changes that one command accepts.
 _MOST_ACCEPTED = 6
@@ -31,7 +24,7 @@ _MOST_NAME = 5
 
 
 def answer_of_night(checked: Checked) -> Answer:
-    """What the night says. Of imported launches no command runs any again."""
+    """Answer of a night. Of imported launches no command runs any again."""
     return Answer(
         checked.state, headline(checked), _unknown(checked), _next(checked), _details(checked)
     )
@@ -43,10 +36,11 @@ def headline(checked: Checked) -> str:
     judgement = checked.judgement
     if changed := _changed(checked):
         worst, change = changed[0]
-        amount = compared(worst, change.before, change.after)
+        amount = wording.compared(worst, change.before, change.after)
         if worst.of_peers:
-            amount += f" {than(amount)} {count_text(change.n_before, 'other node')}"
-        return f"{_name(worst)}: {amount} since {day_of(checked.history, change)}{_more(changed)}."
+            amount += f" {wording.than(amount)} {count_text(change.n_before, 'other node')}"
+        day = wording.day_of(checked.history, change)
+        return f"{_name(worst)}: {amount} since {day}{_more(changed)}."
     if checked.bad_launches:
         launches = count_text(_launches(checked), "launch")
         return f"{checked.bad_launches} of {launches} ended without a result tonight."
@@ -57,14 +51,14 @@ def headline(checked: Checked) -> str:
         )
     if suspects := judgement.of("suspect"):
         worst = max(suspects, key=lambda item: item.size)
-        amount = compared(worst, worst.reference or 0, worst.value or 0)
-        usual = f"{than(amount)} {'' if worst.of_peers else 'in '}{n_text(worst)}"
+        amount = wording.compared(worst, worst.reference or 0, worst.value or 0)
+        usual = f"{wording.than(amount)} {'' if worst.of_peers else 'in '}{wording.n_text(worst)}"
         limit = f"(limit {percent(worst.limit)})"
         return f"{_name(worst)}: {amount} tonight {usual} {limit}{_more(suspects)}."
     if checked.state is State.LEARNING:
         nodes = ", no node stands out" if judgement.compared else ""
         right = f"{all_text(_launches(checked), 'launch')} right{nodes}"
-        more = nights_more(checked.more_nights)
+        more = wording.nights_more(checked.more_nights)
         return f"Night {judgement.night + 1}: {right}; for PASS {more}."
     return _as_usual(checked)
 
@@ -109,8 +103,8 @@ def _changed(checked: Checked) -> list[tuple[NightFinding, ChangePart]]:
 
 def _name(series: SeriesPart) -> str:
     """ "openmpi, Send/Recv, 256 KiB"; without a point the check."""
-    words = f"{series.environment}, {at_text(series) or series.name.split(' in ')[0]}".split(" ")
-    return " ".join(words if len(words) <= _MOST_NAME else [*words[: _MOST_NAME - 1], "…"])
+    point = wording.at_text(series) or series.name.split(" in ")[0]
+    return clipped(f"{series.environment}, {point}", _MOST_NAME)
 
 
 def _more(findings: Sequence[object]) -> str:

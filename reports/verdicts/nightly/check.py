@@ -52,7 +52,7 @@ class Checked:
 
     @property
     def began(self) -> Provenance:
-        """What the night's run began with; nothing where it is not there any more."""
+        """Provenance of the night's run as it began; empty where it is gone."""
         try:
             return read_provenance(Path(self.night.run_path) / "provenance.json")
         except AssayError:
@@ -60,7 +60,7 @@ class Checked:
 
     @property
     def context(self) -> list[ContextPart]:
-        """What changed in software, machine and nodes since the night before."""
+        """Changes of software, machine and nodes since the night before."""
         nights, position = self.history.nights, self.tonight.position
         return context_changes(nights[position - 1], self.night) if position else []
 
@@ -71,7 +71,7 @@ class Checked:
 
     @property
     def more_nights(self) -> int:
-        """How many more nights the series need that are too young for PASS, at least."""
+        """Nights that the series need which are too young for PASS, at least."""
         return max(self.judgement.learning.values(), default=0)
 
     @property
@@ -90,7 +90,7 @@ class Checked:
 
     @property
     def status(self) -> ExitStatus:
-        """What is not decided is no success."""
+        """Exit status; an undecided night is no success."""
         known = {State.PASS: ExitStatus.PASS, State.FAIL: ExitStatus.FAIL}
         return known.get(self.state, ExitStatus.INCONCLUSIVE)
 

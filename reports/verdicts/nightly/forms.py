@@ -4,6 +4,7 @@ night.json and of `assay nightly --json`, and the columns of tables."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from records.forms import Form, Part, key
@@ -55,12 +56,17 @@ def moment(at: str) -> str:
 
 
 def causes_text(causes: list[str]) -> str:
-    """What changed that night, in one text."""
+    """Changes of that night in one text."""
     return "; ".join(causes) or "nothing known"
 
 
 def _signed(worse: float) -> str:
     return f"{'+' if worse >= 0 else '−'}{percent(abs(worse))}"
+
+
+def _figure(text: str, title: str, show: Callable[..., str] = in_unit) -> Any:
+    """`key` of a figure, in a column that is set flush right."""
+    return key(text, title, show, numeric=True)
 
 
 class NightAddedForm(Form, kw_only=True):
@@ -108,11 +114,9 @@ class MissedPart(Part):
 
 
 class SeriesPart(Part, kw_only=True):
-    """What tells a series from all others."""
+    """Key of a series, and its names."""
 
-    name: Annotated[
-        str, key("Check, environment, and what tells the case from the check's others.", "series")
-    ]
+    name: Annotated[str, key("Check, environment, and case among the check's.", "series")]
     point: Annotated[str, key("Metric and point.", "point")]
     case_id: Annotated[str, key("The case.")]
     check: Annotated[str, key("The check.")]
@@ -129,21 +133,16 @@ class ChangePart(SeriesPart, kw_only=True):
     id: Annotated[int, key("Its number, as `accept-change` takes it; 0: none yet.", "no.")]
     since: Annotated[str, key("The night from which on it holds (UTC).", "since", moment)]
     kind: Annotated[Kind, key("Worse or better.", "kind")]
-    stage: Annotated[
-        Stage,
-        key("How it was found; peers: beside the other nodes.", "found by"),
-    ]
+    stage: Annotated[Stage, key("How it was found; peers: beside other nodes.", "found by")]
     before: Annotated[float, key("Median before, in SI base units.", "before", in_unit)]
     after: Annotated[float, key("Median after.", "after", in_unit)]
     n_before: Annotated[int, key("Nights, or of stage peers nodes, behind the median before.")]
     size: Annotated[str, key("How the medians compare, in words.", "change")]
     causes: Annotated[
-        list[str],
-        key("What is known to have changed that night.", "changed that night", causes_text),
+        list[str], key("Changes known of that night.", "changed that night", causes_text)
     ]
     state: Annotated[
-        Literal["open", "went back", "accepted", "new reference"],
-        key("What became of it.", "state"),
+        Literal["open", "went back", "accepted", "new reference"], key("Its state.", "state")
     ]
     author: Annotated[str | None, key("Who accepted it.", "accepted by")]
     reason: Annotated[str | None, key("Why it was accepted.", "because")]
@@ -169,55 +168,33 @@ class ContextPart(Part):
 
 
 class NightFinding(SeriesPart, kw_only=True):
-    """What is said of one series."""
+    """Finding of one series."""
 
     series: Annotated[int, key("Its position among the series of the history.")]
     verdict: Annotated[Verdict, key("What is said.", "verdict", verdict_cell)]
-    value: Annotated[
-        float | None,
-        key("Tonight's median, in SI base units.", "tonight", in_unit, numeric=True),
-    ]
+    value: Annotated[float | None, _figure("Tonight's median, in SI base units.", "tonight")]
     reference: Annotated[
-        float | None,
-        key(
-            "The median of the nights before, or the level of the other nodes tonight.",
-            "reference",
-            in_unit,
-            numeric=True,
-        ),
+        float | None, _figure("Median of nights before, or of other nodes tonight.", "reference")
     ]
     worse: Annotated[
-        float | None,
-        key(
-            "By what share of the reference it is worse; negative: better.",
-            "worse by",
-            _signed,
-            numeric=True,
-        ),
+        float | None, _figure("By what share it is worse; negative: better.", "worse by", _signed)
     ]
-    limit: Annotated[
-        float | None,
-        key("By what share it may be worse.", "limit", percent, numeric=True),
-    ]
+    limit: Annotated[float | None, _figure("By what share it may be worse.", "limit", percent)]
     compared_with: Annotated[
-        Literal["nights", "nodes"],
-        key("What the reference is of: nights before, or other nodes tonight.", "of"),
+        Literal["nights", "nodes"], key("Nights before, or other nodes tonight.", "of")
     ]
     n: Annotated[int, key("Nights or nodes of the reference.", "n", numeric=True)]
-    rerun: Annotated[float | None, key("The re-run's median.", "run again", in_unit, numeric=True)]
+    rerun: Annotated[float | None, _figure("The re-run's median.", "run again")]
     elsewhere: Annotated[
-        float | None,
-        key("The median of a re-run on other nodes.", "on other nodes", in_unit, numeric=True),
+        float | None, _figure("The median of a re-run on other nodes.", "on other nodes")
     ]
-    slow_elsewhere: Annotated[
-        bool | None, key("Whether other nodes are slow too; null: not known.")
-    ]
+    slow_elsewhere: Annotated[bool | None, key("True if other nodes are slow; null: not known.")]
     note: Annotated[str, key("Why it is not judged, or can support no PASS.", "note")] = ""
     change: Annotated[ChangePart | None, key("The change.")] = None
 
     @property
     def size(self) -> float:
-        """How far tonight is from the reference, either way; 0 where it has no value."""
+        """Distance of tonight from the reference, either way; 0 where it has no value."""
         return abs(self.worse or 0.0)
 
     @property
@@ -247,12 +224,8 @@ class NightForm(Form, kw_only=True):
     compared: Annotated[int, key("Series that were compared with other nodes tonight.")]
     learning: Annotated[int, key("Series with too few nights to support PASS.")]
     more_nights: Annotated[int, key("How many more nights they need, at least.")]
-    finds: Annotated[
-        float, key("The least change to be found, a fraction of the reference (`--find`).")
-    ]
+    finds: Annotated[float, key("The least change to be found (`--find`), a fraction.")]
     not_judged: Annotated[dict[str, int], key("Series that were not, by the reason.")]
-    wide_limits: Annotated[
-        dict[str, int], key("Series with a limit too wide to be of use, by the reason.")
-    ]
+    wide_limits: Annotated[dict[str, int], key("Series with too wide a limit, by the reason.")]
     context_changes: Annotated[list[ContextPart], key("What changed since the night before.")]
     findings: Annotated[list[NightFinding], key("What is said of series.")]

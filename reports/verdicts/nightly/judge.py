@@ -15,9 +15,14 @@ from records.site.pair_scans import NODE, PEER
 from reports.load.nights import LASTING_NIGHTS, SETTLED_NIGHTS
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Mask, last_of
+from reports.verdicts.nightly.detection import (
+    LevelShift,
+    PeersTonight,
+    level_shift,
+    peers_of_night,
+    young_groups,
+)
 from reports.verdicts.nightly.forms import NightFinding, Verdict
-from reports.verdicts.nightly.lasting import LevelShift, level_shift
-from reports.verdicts.nightly.peers import PeersTonight, peers_of_night, young_groups
 from reports.verdicts.nightly.tonight import Tonight
 from reports.verdicts.nightly.wording import change_part, series_part
 
@@ -52,12 +57,12 @@ class NightJudgement:
 
     @property
     def unjudged(self) -> Counter[str]:
-        """How many series were not judged, by the reason."""
+        """Number of series that were not judged, by the reason."""
         return Counter(self.reasons.values())
 
     @property
     def wide(self) -> Counter[str]:
-        """How many limits are wide, by the reason."""
+        """Number of wide limits, by the reason."""
         return Counter(self.wide_reasons.values())
 
     def of(self, *verdicts: Verdict) -> list[NightFinding]:
@@ -146,7 +151,7 @@ def finding_of(
     peers: int = 0,
     note: str = "",
 ) -> NightFinding:
-    """What is said of a series; `level` is what tonight is compared with if not the reference, that
+    """Finding of a series; `level` is what tonight is compared with if not the reference, that
     of so many `peers` or of nights."""
     history, position = tonight.history, tonight.position
     if change is not None and change.stage == "peers":

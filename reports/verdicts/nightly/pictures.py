@@ -13,39 +13,21 @@ from numpy.typing import NDArray
 from records.history.model import Change, History
 from reports.load.nights import context_starts
 from reports.notation.palette import INK, Look, looks
-from reports.notation.units import count_text, readable_unit, signed_percent, significant
-from reports.show.panel import (
-    Axis,
-    Heat,
-    Mark,
-    Panel,
-    Picture,
-    Rule,
-    Scale,
-    Series,
-    Text,
-    heat_panel,
-)
+from reports.notation.units import count_text, readable_unit, significant
+from reports.show import panel
+from reports.verdicts.nightly import wording
 from reports.verdicts.nightly.check import Checked
-from reports.verdicts.nightly.wording import (
-    amount,
-    at_text,
-    case_labels,
-    day_names,
-    natural_order,
-    point_name,
-)
 
 #: Nights and series of one map; of more series those with a finding, then the first.
 _MAP_NIGHTS, _MAP_SERIES = 60, 40
-_SCALE = Scale(
+_SCALE = panel.Scale(
     "against the reference",
     0.12,
     -0.04,
     {0.12: "≥ 12 % worse", 0.06: "6 % worse", 0.0: "0", -0.04: "better"},
 )
-#: Trends that are drawn, their nights, and the changes that are named there.
-_MOST_TRENDS, _TREND_NIGHTS, _MOST_NAMED = 24, 180, 2
+#: Trends that are drawn, and their nights.
+_MOST_TRENDS, _TREND_NIGHTS = 24, 180
 _HEIGHT_IN = 2.15
 _BAD, _GOOD = "#A6341B", "#0b5a3c"
 #: What is shown round a reference, in units of what is allowed.
@@ -54,14 +36,14 @@ _ROUND = 1.15
 _MARGIN = 0.05
 
 
-def series_by_nights(checked: Checked) -> Picture | None:
+def series_by_nights(checked: Checked) -> panel.Picture | None:
     """Each series' nights against its reference (the level of tonight's judgement); series with a
     finding tonight are outlined there, a change is outlined in its first night."""
     history, tonight, night = checked.history, checked.judgement.night, checked.night
     reference = checked.tonight.reference.median
     found = {item.series for item in checked.judgement.of("regression", "open", "suspect")}
     first = max(0, tonight + 1 - _MAP_NIGHTS)
-    known = [series for series in natural_order(history) if reference[series] > 0]
+    known = [series for series in wording.natural_order(history) if reference[series] > 0]
     if tonight - first < 1 or not known:
         return None
     kept = set(sorted(known, key=lambda series: series not in found)[:_MAP_SERIES])
@@ -77,46 +59,48 @@ def series_by_nights(checked: Checked) -> Picture | None:
             culprits.add((place[change.series], since - first))
     names = _names(history, rows)
     red = [names[place[series]] for series in found if series in place]
-    days = day_names(history.nights[first : tonight + 1])
-    panel = heat_panel(
+    days = wording.day_names(history.nights[first : tonight + 1])
+    map_of_nights = panel.heat_panel(
         "Every series, night by night",
         f"{night.campaign} on {night.site}, night of {night.date} · run {night.run_id}",
-        Heat(names, days, worse, _SCALE, culprits=culprits, named=red),
+        panel.Heat(names, days, worse, _SCALE, culprits=culprits, named=red),
         f"{len(rows)} series over {count_text(len(days), 'night')}; found tonight:"
         f" {', '.join(red) or 'nothing'}.",
         f"{count_text(len(rows), 'series')} of {len(history.series)};"
         " outlined: found tonight, or the first night of a change",
     )
-    return Picture(
+    return panel.Picture(
         "wide-series-by-nights",
         f"{night.campaign} on {night.site}, night by night",
         "Each night against the reference of tonight; brighter is better.",
-        [replace(panel, wide=True)],
+        [replace(map_of_nights, wide=True)],
         [],
     )
 
 
 def _names(history: History, rows: Sequence[int]) -> list[str]:
     """Environment, metric and what tells the series from others of both."""
-    labels, keys = case_labels(history), [history.series[series] for series in rows]
-    parts = ((key.environment, key.title, labels[key.case_id], at_text(key)) for key in keys)
+    labels, keys = wording.case_labels(history), [history.series[series] for series in rows]
+    parts = (
+        (key.environment, key.title, labels[key.case_id], wording.at_text(key)) for key in keys
+    )
     return [", ".join(filter(None, part)) for part in parts]
 
 
-def trends(checked: Checked, order: Sequence[int]) -> Picture:
+def trends(checked: Checked, order: Sequence[int]) -> panel.Picture:
     """The first series of this order over the nights, a panel each."""
     drawn = order[:_MOST_TRENDS]
     caption = (
         "Point: the median of a night's launches, the last night's larger. Grey: the reference and"
         " what it allows. Dashed: software or machine changed. Red or green: a change that was"
-        " found, with its number. Cross: run again the same night."
+        " found. Cross: run again the same night."
     )
     if len(drawn) < len(order):
         caption += f" {len(drawn)} of {count_text(len(order), 'series')}; the history has all."
-    return Picture("trends", "Trends", caption, [trend(checked, one) for one in drawn], [])
+    return panel.Picture("trends", "Trends", caption, [trend(checked, one) for one in drawn], [])
 
 
-def trend(checked: Checked, series: int) -> Panel:
+def trend(checked: Checked, series: int) -> panel.Panel:
     """The last nights of one series against its level and limit: its title says what tells it from
     the others of its case, its footer what is drawn."""
     history, tonight = checked.history, checked.tonight
@@ -129,32 +113,29 @@ def trend(checked: Checked, series: int) -> Panel:
     values = row / unit.factor
     drawn = [*_value_marks(history, series, values, unit.label, places)]
     again = (history.reruns[series, first:] / unit.factor).tolist()
-    drawn.append(Series(places, again, Look(INK, "x", ()), width=0, size=5.5))
+    drawn.append(panel.Series(places, again, Look(INK, "x", ()), width=0, size=5.5))
     level, limit = (float(column[series]) for column in (tonight.reference.median, tonight.limit))
     reference = (level / unit.factor, limit) if np.isfinite(limit) else None
     heights = [y for mark in drawn for y in mark.y if np.isfinite(y)]
-    floor = float(tonight.floors[series])
-    low, high, middle = span(heights, values[first:], reference, floor)
-    marks: list[Mark] = []
+    low, high, middle = span(heights, values[first:], reference, float(tonight.floors[series]))
+    marks: list[panel.Mark] = []
     if reference is not None:
-        marks.append(Rule(middle * (1 - limit), "y", to=middle * (1 + limit)))
-        marks.append(Rule(middle, "y", width=0.9))
+        marks.append(panel.Rule(middle * (1 - limit), "y", to=middle * (1 + limit)))
+        marks.append(panel.Rule(middle, "y", width=0.9))
     starts = context_starts(history.nights, key.environment)[first:]
     for place in np.unique(starts[starts > first]).tolist():
-        marks.append(Rule(place - 0.5, "x", width=0.9, dashes=(4, 3)))
+        marks.append(panel.Rule(place - 0.5, "x", width=0.9, dashes=(4, 3)))
     marks += drawn
-    changes = [item for item in history.changes[::-1] if item.series == series]
-    shown = (item for item in changes if history.position(item.since) >= first)
-    for number, item in enumerate(shown):
-        marks += _change_marks(history, item, unit.factor, number)
+    for change in history.changes:
+        if change.series == series and history.position(change.since) >= first:
+            marks += _change_marks(history, change, unit.factor)
     side = "less" if key.better == "lower" else "more"
-    x = Axis(ticks=_days(history, first), margin=0.03)
-    return Panel(
-        f"{key.environment}, {at_text(key) or key.title}",
+    return panel.Panel(
+        f"{key.environment}, {wording.at_text(key) or key.title}",
         marks,
-        _alt(history, series, len(changes)),
-        x,
-        Axis(unit.label, low=low, high=high),
+        f"{key.environment}, {wording.point_name(key)} over {count_text(known, 'night')}",
+        panel.Axis(ticks=_days(history, first), margin=0.03),
+        panel.Axis(unit.label, low=low, high=high),
         footer=f"{key.title}, {side} is better; {count_text(known, 'night')}",
         height_in=_HEIGHT_IN,
     )
@@ -162,19 +143,19 @@ def trend(checked: Checked, series: int) -> Panel:
 
 def _value_marks(
     history: History, series: int, values: NDArray[np.float64], unit: str, places: Sequence[int]
-) -> Iterator[Series]:
+) -> Iterator[panel.Series]:
     """Line with gaps where nothing was measured; a marker a night that tells its value; tonight's
     larger."""
     environment = history.series[series].environment
     look = looks([environment])[environment]
-    yield Series(places, values[places].tolist(), Look(look.colour, "", ()), width=1.1)
+    yield panel.Series(places, values[places].tolist(), Look(look.colour, "", ()), width=1.1)
     known = [place for place in places if np.isfinite(values[place])]
     for chosen, size in ((known[:-1], 2.8 if len(known) > 40 else 4.4), (known[-1:], 7.0)):
         texts = [
             f"{history.nights[place].date}: {significant(values[place], 4)} {unit}"
             for place in chosen
         ]
-        yield Series(chosen, values[chosen].tolist(), look, width=0, size=size, texts=texts)
+        yield panel.Series(chosen, values[chosen].tolist(), look, width=0, size=size, texts=texts)
 
 
 def span(
@@ -198,43 +179,18 @@ def span(
     return low, top + 0.16 * (top - low), middle
 
 
-def _change_marks(history: History, change: Change, factor: float, row: int) -> Iterator[Mark]:
-    """A line at a change; the newest ones are named, each in its row of labels."""
-    place = history.position(change.since)
+def _change_marks(history: History, change: Change, factor: float) -> Iterator[panel.Mark]:
+    """A line at a change, and a circle at the level after it."""
+    since = history.position(change.since)
     colour = _BAD if change.kind == "regression" else _GOOD
-    yield Rule(place - 0.25, "x", colour, 1.3)
+    yield panel.Rule(since - 0.25, "x", colour, 1.3)
     look = Look(colour, "o", ())
-    yield Series([place], [change.after / factor], look, width=0, size=9, face="none")
-    if row < _MOST_NAMED:
-        right = place > len(history.nights) * 0.6
-        yield Text(
-            f"{change.id}: {signed_percent(change.ratio)}",
-            place - 0.25,
-            1.0,
-            colour,
-            shares="y",
-            offset=(-4 if right else 4, -9 - 12 * row),
-            right=right,
-            bold=True,
-        )
-
-
-def _alt(history: History, series: int, changes: int) -> str:
-    key, row = history.series[series], history.values[series]
-    known = row[np.isfinite(row)].tolist()
-    if not known:
-        return f"{key.environment}, {point_name(key)}: no value"
-    several = len(known) > 1 and known[0] > 0
-    ends = f", first to last {amount(key, known[0], known[-1])}" if several else ""
-    return (
-        f"{key.environment}, {point_name(key)} over {count_text(len(known), 'night')}{ends};"
-        f" {count_text(changes, 'change')}"
-    )
+    yield panel.Series([since], [change.after / factor], look, width=0, size=9, face="none")
 
 
 def _days(history: History, first: int) -> dict[float, str]:
     """Three nights below the axis."""
     last = len(history.nights) - 1
     places = list(dict.fromkeys((first, (first + last) // 2, last)))
-    names = day_names([history.nights[place] for place in places])
+    names = wording.day_names([history.nights[place] for place in places])
     return dict(zip(map(float, places), names, strict=True))

@@ -79,7 +79,7 @@ class Rules:
 
     @property
     def p_drift(self) -> float:
-        """The same of a drift."""
+        """The greatest p of a drift."""
         return min(1e-4, self.allowed)
 
 
@@ -145,7 +145,7 @@ def references(values: Matrix, level: Mask, away: Matrix, rules: Rules) -> Refer
 
 
 def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) -> Matrix:
-    """How much worse than its level each series may be in one night, a fraction; NaN: not judged.
+    """Limit of each series: by what fraction of its level a night may be worse; NaN: not judged.
 
     `away` are the residuals of the reference's nights, worse positive. The limit is
     max(floor, s·√(1 + π/2n)·q), s from m nights, the level a median of n: a prediction limit. q is
@@ -178,7 +178,7 @@ def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) ->
 
 
 def _seen_early(away: Matrix) -> Matrix:
-    """How far the first nights strayed: a series' own, or three of all series, with a margin.
+    """Stray of the first nights: a series' own, or three of all series, with a margin.
 
     Launches with two speeds give nights with two levels, and the first weeks of a history know
     neither how far apart nor how often. What three nights of the pool showed all series may do, up
@@ -277,7 +277,7 @@ def evidence(
     rules: Rules,
     unexplained: Mask | None = None,
 ) -> Tonight:
-    """What the night at `position` is judged by, given the changes known before it. `unexplained`
+    """Evidence on the night at `position`, given the changes known before it. `unexplained`
     (series, nights) is the history's where it is None."""
     history, end = nights.history, position + 1
     values, reruns = nights.values[:, :end], nights.reruns[:, :end]

@@ -10,33 +10,15 @@ from typing import Any
 from records.history.model import Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
 from reports.load.nights import concerns
+from reports.notation import units
 from reports.notation.labels import check_labels, point_text
-from reports.notation.units import (
-    count_text,
-    has_speed,
-    percent,
-    quantity,
-    readable_unit,
-    slower_text,
-)
-from reports.verdicts.nightly.forms import (
-    ChangePart,
-    ContextPart,
-    GroupPart,
-    HistoryForm,
-    MissedPart,
-    NightFinding,
-    NightPart,
-    SeriesPart,
-    causes_text,
-    moment,
-)
+from reports.verdicts.nightly import forms
 
 
-def context_changes(before: Night, after: Night) -> list[ContextPart]:
+def context_changes(before: Night, after: Night) -> list[forms.ContextPart]:
     """Software, machine and node set that changed from one night to another."""
     return [
-        ContextPart(name, before.context.get(name), after.context.get(name))
+        forms.ContextPart(name, before.context.get(name), after.context.get(name))
         for name in sorted(before.context.keys() | after.context.keys())
         if before.context.get(name) != after.context.get(name)
     ]
@@ -62,7 +44,7 @@ def case_names(history: History) -> dict[str, str]:
     }
 
 
-def at_text(key: SeriesKey | SeriesPart) -> str:
+def at_text(key: SeriesKey | forms.SeriesPart) -> str:
     """The point of a series: "Send/Recv, 1024 B"; empty without one."""
     return ", ".join(point_text(name, value) for name, value in sorted(key.at.items()))
 
@@ -91,18 +73,18 @@ def natural_order(history: History) -> list[int]:
 
 
 def value_text(
-    key: SeriesKey | SeriesPart, value: float | None, unit_of: Sequence[float] = ()
+    key: SeriesKey | forms.SeriesPart, value: float | None, unit_of: Sequence[float] = ()
 ) -> str:
     """ "1.200 ms"; `unit_of`: values whose readable unit is taken."""
     if value is None:
         return "no value"
-    return quantity(value, readable_unit(key.unit, unit_of or [value]))
+    return units.quantity(value, units.readable_unit(key.unit, unit_of or [value]))
 
 
-def compared(key: SeriesKey | SeriesPart, before: float, after: float) -> str:
+def compared(key: SeriesKey | forms.SeriesPart, before: float, after: float) -> str:
     """ "8.1 % slower", "1.83 × as slow"; "8.1 % worse" of what has no speed."""
     ratio = before / after if key.better == "lower" else after / before
-    return slower_text(ratio, after / before - 1, speed=has_speed(key.unit))
+    return units.slower_text(ratio, after / before - 1, speed=units.has_speed(key.unit))
 
 
 def than(amount: str) -> str:
@@ -110,20 +92,20 @@ def than(amount: str) -> str:
     return "as" if " × as " in amount else "than"
 
 
-def amount(key: SeriesKey | SeriesPart, before: float, after: float) -> str:
+def amount(key: SeriesKey | forms.SeriesPart, before: float, after: float) -> str:
     """ "1.200 ms → 1.350 ms (12.5 % slower)"."""
     first, second = (value_text(key, value, (before, after)) for value in (before, after))
     return f"{first} → {second} ({compared(key, before, after)})"
 
 
-def n_text(finding: NightFinding) -> str:
-    """How many nights, or other nodes, stand behind a reference."""
-    return count_text(finding.n, "other node" if finding.of_peers else "night")
+def n_text(finding: forms.NightFinding) -> str:
+    """Number of nights, or other nodes, behind a reference."""
+    return units.count_text(finding.n, "other node" if finding.of_peers else "night")
 
 
 def nights_more(nights: int) -> str:
     """ "about 7 more nights are needed"."""
-    return f"about {count_text(nights, 'more night is', 'more nights are')} needed"
+    return f"about {units.count_text(nights, 'more night is', 'more nights are')} needed"
 
 
 def day_names(nights: Sequence[Night]) -> list[str]:
@@ -133,12 +115,12 @@ def day_names(nights: Sequence[Night]) -> list[str]:
     return [night.date[5:16] for night in nights] if several else days
 
 
-def day_of(history: History, change: Change | ChangePart) -> str:
+def day_of(history: History, change: Change | forms.ChangePart) -> str:
     """The date of a change's first night, the hour too where another night is of that day."""
     if isinstance(change, Change):
         date = history.nights[history.position(change.since)].date
     else:
-        date = moment(change.since)
+        date = forms.moment(change.since)
     alike = sum(night.date[:10] == date[:10] for night in history.nights)
     return date if alike > 1 else date[:10]
 
@@ -167,13 +149,13 @@ def series_part(key: SeriesKey, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def change_part(history: History, names: Mapping[str, str], change: Change) -> ChangePart:
+def change_part(history: History, names: Mapping[str, str], change: Change) -> forms.ChangePart:
     """A change in the form that people and programs read."""
     key, position = history.series[change.series], history.position(change.since)
     changed = context_changes(*history.nights[position - 1 : position + 1]) if position else ()
     accepted, state = change.accepted, "open" if change.open else "new reference"
     state = "went back" if change.closed is not None else state
-    return ChangePart.filled(
+    return forms.ChangePart.filled(
         change,
         **series_part(key, names),
         since=history.nights[position].started_at,
@@ -189,13 +171,13 @@ def change_part(history: History, names: Mapping[str, str], change: Change) -> C
     )
 
 
-def change_parts(history: History) -> list[ChangePart]:
+def change_parts(history: History) -> list[forms.ChangePart]:
     """All changes of a history."""
     names = case_names(history)
     return [change_part(history, names, change) for change in history.changes]
 
 
-def finding_text(finding: NightFinding) -> str:
+def finding_text(finding: forms.NightFinding) -> str:
     """A finding in one line: how far from what, how a re-run was, since when."""
     head, change, reference = f"{finding.name}: {finding.point}", finding.change, finding.reference
     if finding.verdict == "silent":
@@ -206,7 +188,7 @@ def finding_text(finding: NightFinding) -> str:
         text = f"{head} {amount(finding, change.before, change.after)}"
         text += f", tonight {value_text(finding, finding.value)}"
     else:
-        limit = percent(finding.limit)
+        limit = units.percent(finding.limit)
         text = f"{head} {amount(finding, reference or 0, finding.value or 0)}, limit {limit}"
     for what, value in (("run again", finding.rerun), ("on other nodes", finding.elsewhere)):
         if value is not None and reference:
@@ -217,7 +199,7 @@ def finding_text(finding: NightFinding) -> str:
     text += f" [n = {n_text(finding)}]"
     if change is None:
         return text
-    text += f", since {moment(change.since)} ({change.stage})"
+    text += f", since {forms.moment(change.since)} ({change.stage})"
     text += f"; changed that night: {', '.join(change.causes[:3])}" if change.causes else ""
     return f"{text} [change {change.id}]" if change.id else text
 
@@ -232,7 +214,7 @@ def nights_text(history: History) -> str:
     found = Counter(change.found for change in history.changes)
     return "\n".join(
         f"  {night.date}  {night.run_id}  {statuses_text(night.statuses) or 'no launch'}"
-        + (f"; {count_text(found[night.id], 'change')} found" if found[night.id] else "")
+        + (f"; {units.count_text(found[night.id], 'change')} found" if found[night.id] else "")
         for night in history.nights[-_MOST_NIGHTS:]
     )
 
@@ -248,9 +230,9 @@ def missed_text(missed: Sequence[Missed]) -> str:
 def changes_text(history: History) -> str:
     """Every change with its state and what else changed that night."""
     lines = [
-        f"  {part.id}: {part.kind} ({part.stage}) since {moment(part.since)}: {part.name}:"
+        f"  {part.id}: {part.kind} ({part.stage}) since {forms.moment(part.since)}: {part.name}:"
         f" {part.point} {amount(part, part.before, part.after)}; {state_of(history, change)};"
-        f" changed that night: {causes_text(part.causes)}"
+        f" changed that night: {forms.causes_text(part.causes)}"
         for part, change in zip(change_parts(history), history.changes, strict=True)
     ]
     return "\n".join(lines) or "  no change"
@@ -258,18 +240,18 @@ def changes_text(history: History) -> str:
 
 def history_form(
     groups: Sequence[tuple[str, str, int]], history: History | None, missed: Sequence[Missed]
-) -> HistoryForm:
-    """What a history holds: site, campaign and nights of each group, and the nights of one."""
+) -> forms.HistoryForm:
+    """Contents of a history: site, campaign and nights of each group, and the nights of one."""
     nights, changes = (history.nights, history.changes) if history else ([], [])
     found = Counter(change.found for change in changes)
-    return HistoryForm(
-        groups=[GroupPart(campaign, site, nights) for site, campaign, nights in groups],
+    return forms.HistoryForm(
+        groups=[forms.GroupPart(campaign, site, nights) for site, campaign, nights in groups],
         site=nights[-1].site if nights else None,
         campaign=nights[-1].campaign if nights else None,
         nights=[
-            NightPart.filled(night, launches=night.statuses, changes_found=found[night.id])
+            forms.NightPart.filled(night, launches=night.statuses, changes_found=found[night.id])
             for night in nights
         ],
-        missed=[MissedPart.filled(item) for item in missed],
+        missed=[forms.MissedPart.filled(item) for item in missed],
         changes=change_parts(history) if history else [],
     )
