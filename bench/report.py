@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.rows import Row, printed
-from reports.render.pdf import find_browser
+from reports.render.files import find_browser
 from reports.tests.synthetic import CONSTRUCTS, ENVIRONMENTS, HPL_FIXED, SIZES, case, write_run
 
 #: Up to so many values: seconds and bytes allowed.

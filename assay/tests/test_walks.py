@@ -12,7 +12,7 @@ from pypdf import PdfReader
 
 from assay.tests.test_run_on_cluster import ASSAY, own_name, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
-from reports.render.pdf import find_browser
+from reports.render.files import find_browser
 
 __all__ = ["pytestmark"]
 #: Two test runs on one machine do not meet.

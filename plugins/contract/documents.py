@@ -50,7 +50,7 @@ from records.run.run_directory import RunDirectory, open_run
 from records.site.node_facts import oddities
 from reports.analysis.mix import mix_of
 from reports.render import html
-from reports.render.pdf import find_browser, html_to_pdf
+from reports.render.files import find_browser, html_to_pdf
 from reports.result import Result
 from reports.show.rows import provenance_rows
 from reports.verdicts.acceptance.dossier import make_dossier

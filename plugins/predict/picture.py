@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from plugins.predict.outcome import Predicted, PredictionOutcome, scaling_words
 from reports.analysis.run import Analysis
-from reports.notation.palette import PAPER
+from reports.notation.labels import PAPER
 from reports.notation.units import ReadableUnit, between, count_text, fixed, quantity, readable_unit
 from reports.show.lines import joined, picture_of
 from reports.show.panel import Axis, Mark, Panel, Picture, Series

@@ -29,7 +29,6 @@ from reports.analysis.failures import (
 from reports.analysis.score import Costs, OverallScore, weighted_costs
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels, point_text
-from reports.notation.units import has_speed
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question, answers
 from reports.statistics.serial import Dependence, serial_dependence
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, paired_effects
@@ -313,26 +312,20 @@ class _Asking:
             for (scope, *_), keys in pair.curves.items():
                 scopes.setdefault(scope, []).extend(keys)
             for scope, keys in scopes.items():
-                yield self._cell(level, pair, keys, scope, "all points", "all points")
+                yield self._cell(level, pair, keys, scope, "all points")
             return
         for (scope, curve, short), keys in pair.curves.items():
             if level == "curves":
-                yield self._cell(level, pair, keys, scope, curve, curve)
+                yield self._cell(level, pair, keys, scope, curve)
                 continue
             for key in keys:
                 place = along_curve(key[1])
                 own = point_text(*place) if place else "one point"
                 label = f"{short}, {own}" if len(keys) > 1 else curve
-                yield self._cell(level, pair, [key], scope, label, curve)
+                yield self._cell(level, pair, [key], scope, label)
 
-    def _cell(  # noqa: PLR0917
-        self,
-        level: Level,
-        pair: _Pair,
-        keys: Sequence[PointKey],
-        scope: str,
-        label: str,
-        curve: str,
+    def _cell(
+        self, level: Level, pair: _Pair, keys: Sequence[PointKey], scope: str, label: str
     ) -> tuple[Comparison, Question]:
         (blocks, values), used = combine([pair.points[key] for key in keys])
         names, params = (pair.environment, pair.reference), {key[0] for key in keys}
@@ -346,15 +339,12 @@ class _Asking:
             reference=pair.reference,
             n=len(blocks),
             points=used,
-            points_planned=len(keys),
             case_ids=(
                 self._cases[self._place[keys[0][0], pair.environment]].id,
                 self._cases[self._place[keys[0][0], pair.reference]].id,
             ),
-            curve=curve,
             at=keys[0][1] if len(keys) == 1 else (),
             failures=(self._failures.of(first), self._failures.of(second)),
-            speed=has_speed(self._register.metrics[pair.metric].unit),
         )
         cell = level, pair.check, pair.metric, scope, label
         kept = self._kept(pair, keys) if self._ranked else 1.0

@@ -20,8 +20,7 @@ from records.run.plan import Plan, PlannedCase
 from records.run.provenance import Provenance, read_provenance
 from records.run.record import Belonging, Status, has_torn_tail
 from records.site.node_facts import differences
-from reports.load.launches import AtKey, Launch, Launches, Series, stacked
-from reports.load.reader import Reader
+from reports.load.launches import AtKey, Launch, Launches, Reader, Series, stacked
 from reports.load.scans import Scan, scans_of
 
 #: Facts of nodes that are not alike, in a warning.

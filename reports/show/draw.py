@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from html import escape
 from io import StringIO
 from typing import Any
 
@@ -20,7 +19,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
+from reports.notation.labels import INK, PAPER, QUIET, RULE, Look
 from reports.notation.units import as_stated, bytes_text, fixed
 from reports.show.heat import draw_heat, height_of
 from reports.show.panel import (
@@ -34,10 +33,8 @@ from reports.show.panel import (
     Heat,
     Mark,
     Panel,
-    Rule,
     Series,
     Side,
-    Text,
     heading,
     text_width_in,
     thin_ticks,
@@ -68,8 +65,6 @@ _STYLE: Any = {
 }
 #: Before each id of a panel until the page numbers its panels.
 ID_MARK = "\x02"
-#: Marks lines whose markers tell their values under the pointer.
-_HOVER = "hover"
 #: Colours that the page's theme replaces, by the name of its property.
 _THEMED = {INK: "ink", QUIET: "quiet", RULE: "rule", PAPER: "paper"}
 #: Digits of a coordinate that nobody sees.
@@ -99,7 +94,7 @@ def svg_of(panel: Panel) -> str:
         for patch in (figure.patch, *(part.patch for part in figure.axes)):
             patch.set_visible(False)
         figure.savefig(buffer, format="svg", metadata=NO_METADATA)
-    return _for_a_page(buffer.getvalue(), panel)
+    return _for_a_page(buffer.getvalue())
 
 
 def draw(figure: Figure, parts: Iterable[tuple[Figure | SubFigure, Panel]]) -> None:
@@ -207,20 +202,15 @@ def _draw(mark: Mark, axes: Axes) -> None:
     match mark:
         case Series():
             _draw_series(mark, axes)
-        case Text():
-            _draw_text(mark, axes)
-        case Rule(to=None):
-            line = axes.axhline if mark.side == "y" else axes.axvline
-            style = (0, mark.dashes) if mark.dashes else "-"
-            line(mark.at, color=mark.colour, linewidth=mark.width, linestyle=style)
-        case Rule() if mark.to is not None:
-            band = axes.axhspan if mark.side == "y" else axes.axvspan
-            band(mark.at, mark.to, color=mark.colour, alpha=0.14, linewidth=0)
         case Bars():
             look = {"color": mark.colour, "linewidth": 1.8 if mark.edge else 0}
             look |= {"edgecolor": mark.edge} if mark.edge else {}
             bars = axes.barh if mark.level else axes.bar
             bars(mark.at, mark.lengths, mark.thickness, mark.base, **look)
+        case Heat():
+            pass
+        case _:
+            mark(axes)
 
 
 def _draw_series(mark: Series, axes: Axes) -> None:
@@ -252,31 +242,11 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         markerfacecolor=mark.face or look.colour,
         markeredgecolor=PAPER if filled else look.colour,
         markeredgewidth=0.6 if filled else 1.0,
-        gid=_HOVER if mark.hovered else None,
     )
 
 
-def _draw_text(mark: Text, axes: Axes) -> None:
-    across, up = ("axes fraction" if side in mark.shares else "data" for side in "xy")
-    written = axes.annotate(
-        mark.text,
-        (mark.x, mark.y),
-        mark.offset,
-        xycoords=(across, up),
-        textcoords="offset points",
-        ha="right" if mark.right else "left",
-        va=mark.vertical,
-        fontsize=mark.size,
-        color=mark.colour,
-        weight="bold" if mark.bold else None,
-        annotation_clip=True,
-    )
-    written.set_in_layout(False)
-
-
-def _for_a_page(text: str, panel: Panel) -> str:
+def _for_a_page(text: str) -> str:
     """Without what a page has no use for, its colours those of the page's theme."""
-    text = with_titles(text, texts_of(panel))
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
@@ -295,33 +265,6 @@ def _for_a_page(text: str, panel: Panel) -> str:
     return f'{head} stroke-linejoin="round" aria-hidden="true" focusable="false">{rest}'.strip()
 
 
-def texts_of(panel: Panel) -> Iterator[list[str]]:
-    """Texts of the markers of each series under the pointer: environment, value, place."""
-    named = panel.x.ticks if isinstance(panel.x.ticks, Mapping) else {}
-    for mark in panel.marks:
-        if isinstance(mark, Series) and mark.hovered:
-            texts = list(mark.texts) or [
-                f"{mark.name}: {as_stated(y)} at {named.get(x) or as_stated(x)} ({panel.y.title})"
-                for x, y in zip(mark.x, mark.y, strict=True)
-            ]
-            yield texts
-
-
-def with_titles(svg: str, texts: Iterator[list[str]]) -> str:
-    """Each marker of a hovered line gets its text as <title>: browsers show it without script."""
-
-    def titled(group: re.Match[str]) -> str:
-        """A line's group, which ends with that of its markers."""
-        of_markers = iter(next(texts))
-        return re.sub(
-            r"<use ([^>]*)/>",
-            lambda use: f"<use {use[1]}><title>{escape(next(of_markers, ''))}</title></use>",
-            group[0].replace(f' id="{_HOVER}"', ""),
-        )
-
-    return re.sub(rf'<g id="{_HOVER}">.*?</g>\s*</g>', titled, svg, flags=re.DOTALL)
-
-
 def legend_sign(look: Look) -> str:
     """A small SVG of line and marker for legends and tables."""
     shapes = {
@@ -338,7 +281,7 @@ def legend_sign(look: Look) -> str:
     }
     dashes = " ".join(f"{length:g}" for length in look.dashes) or "none"
     return (
-        '<svg viewBox="0 0 28 12" width="28" height="12">'
+        '<svg width="28" height="12" viewBox="0 0 28 12">'
         f'<path d="M0 6H28" stroke="{look.colour}" stroke-width="2" stroke-dasharray="{dashes}"/>'
         f'<g fill="{look.colour}" stroke="#fff" stroke-width=".8">{shapes[look.marker]}</g></svg>'
     )

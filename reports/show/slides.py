@@ -14,8 +14,8 @@ from matplotlib.lines import Line2D
 from records.errors import InfrastructureError
 from records.files import write_whole
 from records.text.plain_text import plain
-from reports.notation.palette import PAPER, QUIET, Look
-from reports.show.draw import NO_METADATA, draw, size_in, styled, texts_of, with_titles
+from reports.notation.labels import PAPER, QUIET, Look
+from reports.show.draw import NO_METADATA, draw, size_in, styled
 from reports.show.panel import EDGE, Picture, text_width_in, wrapped
 from reports.show.tables import slug
 
@@ -74,8 +74,7 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
         draw(figure, zip(places, picture.panels, strict=False))
         figure.savefig(svg, format="svg", facecolor=PAPER, metadata=NO_METADATA)
         figure.savefig(png, dpi=PNG_DPI, facecolor=PAPER, metadata={"Software": None})
-    texts = (texts for panel in picture.panels for texts in texts_of(panel))
-    return plain(with_titles(svg.getvalue(), texts)).encode(), png.getvalue()
+    return plain(svg.getvalue()).encode(), png.getvalue()
 
 
 def _sign(look: Look) -> Line2D:

@@ -70,7 +70,6 @@ def test_a_long_file_is_cut_between_characters(run):
 
 def test_of_very_many_launches_the_first_and_all_not_ok_are_listed(run, monkeypatch):
     monkeypatch.setattr(tables, "MOST_LISTED", 1)
-    monkeypatch.setattr(tables, "LEAST_LISTED", 1)
     build_report(run, formats=("html",))
     report = run / "report"
     page = (report / "index.html").read_text()

@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 from records.criteria import LinksCriterion, NodesCriterion
 from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_scans import sample_told
-from reports.headline import limit_text
+from reports.answers import limit_text
 from reports.judgement import Item, JudgedCriterion, Subject, listed_nodes
 from reports.notation.units import as_stated
 from reports.statistics.bounds import Bounds, Flags, Limits, bound_rank, decide, decided

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from records.text.plain_text import natural_order
-from reports.headline import bound_text, centre_text, limit_words, margin_text
+from reports.answers import bound_text, centre_text, limit_words, margin_text
 from reports.judgement import Item, JudgedCriterion
-from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
+from reports.notation.labels import BAD, GOOD, INK, OPEN, QUIET, Look
 from reports.notation.units import count_text, counts_text, readable_unit, significant
 from reports.show.panel import (
     WIDTH_IN,
@@ -21,11 +21,11 @@ from reports.show.panel import (
     Panel,
     Place,
     Series,
-    Text,
     heat_panel,
     multiples,
     shares,
     wrapped,
+    written,
 )
 
 _COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "SUSPECT": OPEN, "FAIL": BAD}
@@ -53,7 +53,7 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Iterator[Panel]
     for one, item in shown:
         for text, colour in ((one.title, INK), (_margin_words(item), QUIET)):
             lines = wrapped(text, 9, WIDTH_IN - 0.1)
-            marks.append(Text("\n".join(lines), -_MOST_MARGIN, down, colour, vertical="top"))
+            marks.append(written("\n".join(lines), (-_MOST_MARGIN, down), colour, va="top"))
             down += _LINE_IN * len(lines)
         marks += _margin_bar(down + 0.38 * _BAR_IN, item, _COLOUR[one.verdict])
         down += _BAR_IN

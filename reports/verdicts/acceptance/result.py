@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from records.criteria import Criteria
 from records.run.record import checksum_of
-from reports import headline
+from reports import answers
 from reports.judgement import Item, JudgedCriterion
 from reports.notation import units
 from reports.notation.units import quantity
@@ -146,7 +146,7 @@ def _in_short(dossier: Dossier) -> Iterator[Block | None]:
     for result in dossier.judgement.criteria:
         item, lines = result.most_telling(), [result.note]
         if item is not None:
-            text = f"{headline.item_text(item)} {item.note}".rstrip()
+            text = f"{answers.item_text(item)} {item.note}".rstrip()
             lines = [text] if result.kind != "answers" else []
         waived = " (waived)" if result.verdict != result.effective else ""
         badge = Badge(f"{result.verdict}{waived}", TONES[result.verdict])
@@ -196,13 +196,13 @@ def telling_cells(result: JudgedCriterion) -> list[str]:
     if item is None:
         return [result.note, *["–"] * len(NUMBERS)]
     charged = f", charged to {item.charged_to}" if item.charged_to else ""
-    return [f"{headline.place_text(item)}{charged}", *number_cells(item)]
+    return [f"{answers.place_text(item)}{charged}", *number_cells(item)]
 
 
 def number_cells(item: Item) -> list[str]:
     """The observed value, the bound, the limit, n and the margin."""
-    words = [headline.centre_text(item), headline.bound_text(item), headline.limit_words(item)]
-    return [*words, str(item.n), headline.margin_text(item)]
+    words = [answers.centre_text(item), answers.bound_text(item), answers.limit_words(item)]
+    return [*words, str(item.n), answers.margin_text(item)]
 
 
 def _named(dossier: Dossier) -> Iterator[Block | None]:
@@ -213,7 +213,7 @@ def _named(dossier: Dossier) -> Iterator[Block | None]:
         [
             ("named", lambda row: Cell(units.sentence_case(row[0].title), badges=(row[0].state,))),
             ("by criterion", lambda row: titles[row[1].criterion]),
-            ("where", lambda row: headline.place_text(row[1])),
+            ("where", lambda row: answers.place_text(row[1])),
             (numeric("measured"), lambda row: _measured(row[1])),
             (NUMBERS, lambda row: number_cells(row[1])),
             ("re-runs", lambda row: row[1].note),
@@ -390,6 +390,6 @@ def _seals(dossier: Dossier) -> Iterator[Block | None]:
 def _test(result: JudgedCriterion) -> Test:
     """A criterion as a test: what is open or awaits a re-run is skipped, what is waived passes."""
     item = result.most_telling()
-    message = result.note if item is None else headline.item_text(item)
+    message = result.note if item is None else answers.item_text(item)
     outcome, kind = OUTCOMES[result.effective], result.effective.lower()
     return Test(f"acceptance.{result.kind}", f"{result.id}: {result.title}", outcome, message, kind)

@@ -9,8 +9,7 @@ from records.criteria import Criterion
 from records.flags import MEANINGS, OVERSUBSCRIBED, UNPROVEN
 from records.site.node_facts import oddities
 from reports import commands
-from reports.answers import Answer, State, listed
-from reports.headline import headline
+from reports.answers import Answer, State, headline, listed
 from reports.load.loading import Run
 from reports.notation.units import count_text, sentence_case
 from reports.result import Sentence, Tone

@@ -6,25 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from records.history.model import Change, History
 from reports.load.nights import context_starts
-from reports.notation.palette import INK, Look, looks
-from reports.notation.units import count_text, readable_unit, signed_percent, significant
+from reports.notation.labels import INK, QUIET, Look, looks
+from reports.notation.units import count_text, readable_unit, signed_percent
 from reports.show.panel import (
     Axis,
     Heat,
     Mark,
     Panel,
     Picture,
-    Rule,
     Scale,
     Series,
-    Text,
     heat_panel,
+    written,
 )
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.wording import (
@@ -127,7 +129,7 @@ def trend(checked: Checked, series: int) -> Panel:
     places = list(range(first, nights))
     unit = readable_unit(key.unit, row[first:][np.isfinite(row[first:])].tolist())
     values = row / unit.factor
-    drawn = [*_value_marks(history, series, values, unit.label, places)]
+    drawn = [*_value_marks(history, series, values, places)]
     again = (history.reruns[series, first:] / unit.factor).tolist()
     drawn.append(Series(places, again, Look(INK, "x", ()), width=0, size=5.5))
     level, limit = (float(column[series]) for column in (tonight.reference.median, tonight.limit))
@@ -137,11 +139,13 @@ def trend(checked: Checked, series: int) -> Panel:
     low, high, middle = span(heights, values[first:], reference, floor)
     marks: list[Mark] = []
     if reference is not None:
-        marks.append(Rule(middle * (1 - limit), "y", to=middle * (1 + limit)))
-        marks.append(Rule(middle, "y", width=0.9))
+        ends: Any = {"ymin": middle * (1 - limit), "ymax": middle * (1 + limit)}
+        marks.append(partial(Axes.axhspan, color=QUIET, alpha=0.14, linewidth=0, **ends))
+        marks.append(partial(Axes.axhline, y=middle, color=QUIET, linewidth=0.9))
     starts = context_starts(history.nights, key.environment)[first:]
     for place in np.unique(starts[starts > first]).tolist():
-        marks.append(Rule(place - 0.5, "x", width=0.9, dashes=(4, 3)))
+        dashed: Any = {"color": QUIET, "linewidth": 0.9, "linestyle": (0, (4, 3))}
+        marks.append(partial(Axes.axvline, x=place - 0.5, **dashed))
     marks += drawn
     changes = [item for item in history.changes[::-1] if item.series == series]
     shown = (item for item in changes if history.position(item.since) >= first)
@@ -161,20 +165,15 @@ def trend(checked: Checked, series: int) -> Panel:
 
 
 def _value_marks(
-    history: History, series: int, values: NDArray[np.float64], unit: str, places: Sequence[int]
+    history: History, series: int, values: NDArray[np.float64], places: Sequence[int]
 ) -> Iterator[Series]:
-    """Line with gaps where nothing was measured; a marker a night that tells its value; tonight's
-    larger."""
+    """Line with gaps where nothing was measured; a marker a night, tonight's larger."""
     environment = history.series[series].environment
     look = looks([environment])[environment]
     yield Series(places, values[places].tolist(), Look(look.colour, "", ()), width=1.1)
     known = [place for place in places if np.isfinite(values[place])]
     for chosen, size in ((known[:-1], 2.8 if len(known) > 40 else 4.4), (known[-1:], 7.0)):
-        texts = [
-            f"{history.nights[place].date}: {significant(values[place], 4)} {unit}"
-            for place in chosen
-        ]
-        yield Series(chosen, values[chosen].tolist(), look, width=0, size=size, texts=texts)
+        yield Series(chosen, values[chosen].tolist(), look, width=0, size=size)
 
 
 def span(
@@ -202,20 +201,19 @@ def _change_marks(history: History, change: Change, factor: float, row: int) -> 
     """A line at a change; the newest ones are named, each in its row of labels."""
     place = history.position(change.since)
     colour = _BAD if change.kind == "regression" else _GOOD
-    yield Rule(place - 0.25, "x", colour, 1.3)
+    yield partial(Axes.axvline, x=place - 0.25, color=colour, linewidth=1.3)
     look = Look(colour, "o", ())
     yield Series([place], [change.after / factor], look, width=0, size=9, face="none")
     if row < _MOST_NAMED:
         right = place > len(history.nights) * 0.6
-        yield Text(
+        yield written(
             f"{change.id}: {signed_percent(change.ratio)}",
-            place - 0.25,
-            1.0,
+            (place - 0.25, 1.0),
             colour,
-            shares="y",
-            offset=(-4 if right else 4, -9 - 12 * row),
-            right=right,
-            bold=True,
+            xycoords=("data", "axes fraction"),
+            xytext=(-4 if right else 4, -9 - 12 * row),
+            ha="right" if right else "left",
+            weight="bold",
         )
 
 

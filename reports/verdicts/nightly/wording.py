@@ -112,7 +112,7 @@ def value_text(
 
 
 def compared(key: SeriesKey | SeriesPart, before: float, after: float) -> str:
-    """ "8.1 % slower", "1.83 × as slow"; "8.1 % worse" of what has no speed."""
+    """ "8.1 % slower", "slower by a factor of 1.83"; "8.1 % worse" of what has no speed."""
     ratio = before / after if key.better == "lower" else after / before
     return slower_text(ratio, after / before - 1, speed=has_speed(key.unit))
 
