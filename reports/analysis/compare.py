@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from typing import Literal, NamedTuple
 
@@ -44,8 +44,8 @@ class Comparisons:
     `unranked` names (check, environment) with wrong records; `unusable` counts points left out
     because a value is not above 0 and has no logarithm. `dependence` is that of neighbouring
     blocks over all questions, None below six blocks; where found, all bounds are wider for it.
-    `scored` are the environments that have what a score takes, `estimates` their costs where blocks
-    are too few for a score; `judged` the blocks after which a sequential design was judged.
+    `scored` are the environments that have what a score takes; `judged` the blocks after which a
+    sequential design was judged.
     """
 
     reference: str
@@ -59,7 +59,6 @@ class Comparisons:
     dependence: Dependence | None = None
     scored: tuple[str, ...] = ()
     judged: tuple[int, ...] = ()
-    estimates: dict[str, float] = field(default_factory=dict)
 
 
 def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Comparisons:
@@ -154,7 +153,6 @@ def _judged(
         dependence=serial,
         scored=tuple(family.costs.names) if family.costs else (),
         judged=judged,
-        estimates=family.costs.estimates() if family.costs and score is None else {},
     )
 
 

@@ -99,7 +99,6 @@ def size_picture(
         title=f"{title} against message length",
         caption=caption,
         log_y=True,
-        line_rate=line_rate(analysis),
         from_zero=True,
     )
 
@@ -115,12 +114,11 @@ def lines_picture(
     caption: str,
     log_y: bool = False,
     from_zero: bool = False,
-    line_rate: float | None = None,
     most: int = MOST_PANELS,
 ) -> Picture | None:
     """Picture with a panel for each of `curves`, its rows at their `place` on `axis`, or None.
 
-    `log_y` is for times, else `from_zero`; `line_rate` in SI units is drawn across rates.
+    `log_y` is for times, else `from_zero`; the line rate is drawn across rates by length.
     """
     means: dict[str, list[float]] = {}
     for row in (row for item in curves for row in item.rows):
@@ -134,7 +132,8 @@ def lines_picture(
         is_log = log_y and first.unit == "s"
         lines = lines_of(analysis, item.rows, place, unit, log=is_log)
         on_node = analysis.case(first).params.get("placement") == "within-node"
-        rate = None if first.unit != "bytes/s" or on_node else line_rate
+        by_length = first.unit == "bytes/s" and axis.scale == "bytes" and not on_node
+        rate = line_rate(analysis) if by_length else None
         heading = item.title if alone else joined(sentence_case(name), item.title)
         return Panel(
             heading,

@@ -123,7 +123,6 @@ def metric_picture(analysis: Analysis, check: str, metric: str, axis: str | None
         caption="One panel for each combination of what else varies.",
         log_y=log_y,
         from_zero=bool(axis) and not log_y and all(row.summary.least >= 0 for row in rows),
-        line_rate=lines.line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
     )
 
 

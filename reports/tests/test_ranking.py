@@ -176,7 +176,8 @@ def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
     first, *others = score.standings
     (panel,) = score_picture(score, analysis.looks, str).panels
     assert panel.alt.startswith(f"Overall cost, {first.environment} = 1")
-    zero = panel.marks[1].keywords["x"]
+    line: Any = panel.marks[1]
+    zero = line.keywords["x"]
     bars = [m for m in panel.marks if isinstance(m, Series) and m.width == BOUNDS_WIDTH]
     for item, bar in zip(others, bars, strict=True):
         assert (bar.x[0] <= zero <= bar.x[1]) == (item.best == 1), item.environment

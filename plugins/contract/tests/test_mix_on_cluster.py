@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from assay.tests.test_run_on_cluster import ASSAY, SITE
 from assay.tests.test_run_on_cluster import of_full as pytestmark
+from plugins.contract.mixes import mix_of
 from records.run.record import read_records
 from records.run.run_directory import open_run
-from reports.analysis.mix import mix_of
 from setup.tests.needs import NEEDS_HPL
 
 __all__ = ["pytestmark"]
