@@ -25,7 +25,7 @@ from reports.render import formats, html, markdown
 from reports.render.files import find_browser, print_page, write_folder
 from reports.render.formats import junit
 from reports.result import Result, Section
-from reports.show.slides import write_pictures
+from reports.show.draw import write_pictures
 from reports.show.tables import RawLinks
 from reports.verdicts.choice.forms import VerdictsForm
 from reports.verdicts.choice.result import choice_result, run_pictures

@@ -20,7 +20,7 @@ from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import refuse_other
 from reports.render.terminal import show
-from reports.show.slides import write_pictures
+from reports.show.draw import write_pictures
 
 #: Folder of the documents of a study in a run directory.
 FOLDER = "paper"

@@ -51,15 +51,14 @@ class Run:
     scans: tuple[Scan, ...] = ()
 
     def until(self, block: int) -> Run:
-        """The run as it stood after a block."""
+        """The run as it stood after a block, without its scans."""
         series = [
             Series(item.case, item.metric, item.at, item.blocks[:end], item.values[:end])
             for item in self.series
             if (end := int(np.searchsorted(item.blocks, block, side="right")))
         ]
         launches = self.launches.part(self.launches.block <= block)
-        scans = tuple(scan for each in self.scans if (scan := each.until(block)).files)
-        return replace(self, series=series, launches=launches, scans=scans)
+        return replace(self, series=series, launches=launches, scans=())
 
     @cached_property
     def asked(self) -> dict[tuple[str, str], int]:

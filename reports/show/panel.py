@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures as data: panels of marks over two axes. `draw` makes SVG of a panel, `slides` files."""
+"""Pictures as data: panels of marks over two axes; `draw` makes SVG of a panel, and files."""
 
 from __future__ import annotations
 

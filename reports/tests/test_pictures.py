@@ -22,7 +22,7 @@ from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
 from reports.notation.labels import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
-from reports.show.draw import svg_of
+from reports.show.draw import PNG_DPI, svg_of, write_pictures
 from reports.show.heat import SHADES
 from reports.show.lines import line_of
 from reports.show.panel import (
@@ -39,7 +39,6 @@ from reports.show.panel import (
     shares,
     written,
 )
-from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import quick_cases, write_run
 from reports.tests.test_nightly_history import write_night

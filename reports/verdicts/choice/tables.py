@@ -23,7 +23,7 @@ from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.notation import units
 from reports.notation.labels import INK, QUIET, Look
-from reports.notation.units import between, count_text, fixed, level_text, moment_text, significant
+from reports.notation.units import between, fixed, level_text, moment_text, significant
 from reports.result import Badge, Section, Sentence
 from reports.show.panel import (
     Axis,
@@ -201,18 +201,14 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
     listed = launches.where(wanted & (launches.case < MOST_EVIDENCE_CASES))
     for launch in sorted(listed, key=lambda item: (item.block, item.attempt)):
         by_case.setdefault(launch.case, []).append(launch)
-    further = np.bincount(launches.case[~wanted], minlength=len(analysis.run.plan.cases)).tolist()
-
+    every = np.bincount(launches.case, minlength=len(analysis.run.plan.cases)).tolist()
     headings = [*numeric("block", "attempt"), "status", "job", "started, UTC", _OUTPUT]
 
     def section(place: int, case: PlannedCase) -> Section:
         label, anchor = analysis.title(case), slug(case.id)
-        ok = count_text(further[place], "further launch", "further launches")
-        note = f"{ok} that ended ok: unzip -p raw/bBLOCK.zip '{case.id}.*' prints them."
-        note = note if further[place] else ""
-        found = by_case.get(place, [])
         lead = headings, lambda launch: _launch_cells(launch, links)
-        table = pivot(found, [lead], anchor=f"of-{anchor}", title=label, note=note)
+        rows, total = by_case.get(place, []), every[place]
+        table = pivot(rows, [lead], anchor=f"of-{anchor}", title=label, total=total)
         return Section(
             f"case-{anchor}",
             label,
