@@ -89,12 +89,13 @@ def unit_of(symbol: str) -> Unit:
 class Axis:
     """`title` names it to readers; `unit` is "" for words and counts. Points that differ only along
     their first axis with a unit make one curve. `lists`: the parameter lists points, and each point
-    carries its own."""
+    carries its own. `procedure`: it says how often or how far something is measured, not what."""
 
     name: str
     title: str
     unit: str = ""
     lists: bool = False
+    procedure: bool = False
 
 
 MESSAGE_BYTES = "message_bytes"
@@ -107,6 +108,13 @@ _KNOWN = {
         *(Axis(name, name, lists=True) for name in ("constructs", "operations", "sizes")),
     )
 }
+_PROCEDURE = frozenset(
+    {
+        *("iterations", "warmup", "repetitions", "repeats", "samples", "seed"),
+        *("latency_iterations", "bandwidth_iterations"),
+        *("least_bytes", "greatest_bytes", "perturbation_bytes"),
+    }
+)
 #: Last words of names that carry their unit.
 _UNITS = {"bytes": "bytes", "s": "s"}
 
@@ -116,7 +124,7 @@ def axis_of(name: str) -> Axis:
     """The axis of this name; of an unknown one the unit is the last word, if that is one."""
     found = _KNOWN.get(name)
     unit = _UNITS.get(name.rpartition("_")[2], "")
-    return found or Axis(name, name.replace("_", " "), unit)
+    return found or Axis(name, name.replace("_", " "), unit, procedure=name in _PROCEDURE)
 
 
 def along_curve(at: Sequence[tuple[str, Any]]) -> tuple[str, Any] | None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer: a state, one sentence, what is not known, the command that comes next."""
+"""Answer of a result: a state, one sentence, what is not known, the command that comes next; a
+judgement in one line, and the numbers of judged items in words."""
 
 from __future__ import annotations
 
@@ -10,6 +11,16 @@ from typing import Annotated, Literal
 
 from records.forms import Part, key
 from reports.commands import NOTHING, NextCommand
+from reports.judgement import Finding, Item, JudgedCriterion, Judgement
+from reports.notation.units import (
+    all_text,
+    as_stated,
+    fixed,
+    percent,
+    quantity,
+    readable_unit,
+    sentence_case,
+)
 
 #: Words of a headline, by construction, as separated by spaces.
 HEADLINE_WORDS = 20
@@ -92,3 +103,155 @@ def clipped(text: str, most: int) -> str:
     """A text of at most `most` words."""
     words = text.split()
     return " ".join(words if len(words) <= most else [*words[: most - 1], "…"])
+
+
+#: Words of a headline, of the name of its subject, and of a criterion's title or a remark in it.
+MOST_WORDS, _MOST_NAME, _MOST_REMARK = 20, 5, 10
+_NOUNS = {"group": "nodes", "link": "link of", "pair": "link"}
+
+
+def headline(judgement: Judgement) -> str:
+    """The judgement in at most MOST_WORDS words: what fails first, or what is nearest to its limit.
+
+    "node n2, stream triad 58 % of the others (limit ≥ 95 %); 3 more". The verdict is not in it.
+    """
+    results, verdict = judgement.criteria, judgement.verdict
+    named = sorted(judgement.named, key=_gravity)
+    accused = {criterion for finding in named for criterion in finding.criteria}
+    bad = [one for one in results if one.effective == verdict != "PASS" and one.id not in accused]
+    if not named and not bad:
+        return _met(judgement)
+    # Of a FAIL come first findings that fail, then criteria that name nothing, then suspects.
+    fails = bool(named) and not _gravity(named[0])[0]
+    first = bad[0] if bad and (not named or (verdict == "FAIL" and not fails)) else named[0]
+    text = _of_finding(first) if isinstance(first, Finding) else _of_criterion(first)
+    more = len(named) + len(bad) - 1
+    return clipped(text, MOST_WORDS - 2) + (f"; {more} more" if more else "")
+
+
+def _gravity(finding: Finding) -> tuple[bool, bool]:
+    """Order of findings: failing ones first, those that are slow before missing and unsteady."""
+    fails = any(item.verdict == "FAIL" for item in finding.accusations)
+    return not fails, finding.kind in ("unsteady", "missing")
+
+
+def _of_finding(finding: Finding) -> str:
+    if finding.kind == "missing":
+        return f"no value of {finding.name}"
+    worst = min(finding.accusations, key=lambda item: item.margin or 0.0)
+    limit, name = f"(limit {limit_words(worst)})", clipped(finding.name, _MOST_NAME)
+    if finding.kind == "unsteady":
+        name = clipped(worst.subject, _MOST_NAME)
+        return f"{name} scatters by {percent(worst.centre)} {limit}"
+    return f"{_NOUNS.get(finding.kind, finding.kind)} {name}, {_of_others(worst)} {limit}"
+
+
+def _of_others(item: Item) -> str:
+    """ "stream triad 58 % of the others"."""
+    metric = clipped(item.metric.replace("_", " "), 3)
+    share = f"{100 * item.centre:.0f} %" if item.at_most is None else number(item, item.centre)
+    return f"{metric} {share} of the others"
+
+
+def _of_criterion(result: JudgedCriterion) -> str:
+    """A criterion that names nothing, with its most telling item or its remark."""
+    item = result.most_telling()
+    if item is None or item.method == "count" or item.low is None:
+        text = clipped(item.note if item else result.note, _MOST_REMARK)
+    else:
+        name = clipped(item.subject, _MOST_NAME)
+        text = f"{name} {bound_text(item)} (limit {limit_words(item)})"
+    return f"{clipped(result.title, MOST_WORDS - 2 - len(text.split()))}: {text}"
+
+
+def _met(judgement: Judgement) -> str:
+    """All is met; the value nearest to its limit."""
+    results = judgement.criteria
+    head = f"{sentence_case(all_text(len(results), 'criterion'))} met"
+    if not judgement.absolute:
+        return f"{head}, but none is absolute: so nothing passes"
+    close = [
+        (item.margin, item)
+        for result in results
+        if result.effective == "PASS"
+        and (item := result.most_telling())
+        and item.margin is not None
+        and all((item.margin_of(bound) or 0) >= 0 for bound in item.deciding_bounds)
+    ]
+    if not close:
+        return head
+    _, item = min(close, key=lambda entry: entry[0])
+    name = clipped(item.subject, _MOST_NAME)
+    return f"{head}; nearest: {name} with {bound_text(item)} (limit {limit_words(item)})"
+
+
+def number(item: Item, value: float) -> str:
+    """A value of the item's own unit; without a unit a share (93 %) or a multiple (2.1 ×)."""
+    limits = [limit for limit in (item.at_least, item.at_most) if limit is not None]
+    if item.unit == "1":
+        return f"{fixed(value, 2)} ×" if max(limits, default=0.0) > 1 else percent(value)
+    typical = [limit for limit in limits if limit] or [item.centre]
+    return quantity(value, readable_unit(item.unit, typical))
+
+
+def centre_text(item: Item) -> str:
+    """The median, or how many launches were ok."""
+    return item.note if item.method == "count" else number(item, item.centre)
+
+
+def bound_text(item: Item) -> str:
+    """The bound that decides, as the verdict reads it; both where neither does."""
+    bounds = [number(item, bound) for bound in item.deciding_bounds]
+    if len(bounds) == 1:
+        return f"{'≥' if item.lower_matters else '≤'} {bounds[0]}"
+    return " … ".join(bounds) or "–"
+
+
+def limit_words(item: Item) -> str:
+    """The item's limit: "≥ 95 %"."""
+
+    def stated(limit: float) -> str:
+        share = item.unit == "1" and max(item.at_least or 0.0, item.at_most or 0.0) <= 1
+        return f"{as_stated(100 * limit)} %" if share else number(item, limit)
+
+    least, most = item.at_least, item.at_most
+    if least is not None and most is not None:
+        return f"{stated(least)} … {stated(most)}"
+    if least is not None:
+        return f"≥ {stated(least)}"
+    return f"≤ {stated(most)}" if most is not None else "–"
+
+
+def margin_text(item: Item) -> str:
+    """The signed distance from the nearest limit: in points between shares, else in per cent of
+    the limit."""
+    if item.margin is None or item.low is None:
+        return "–"
+    limits = [limit for limit in (item.at_least, item.at_most) if limit]
+    sign = "+" if item.margin >= 0 else "−"
+    if item.unit == "1" and max(limits) <= 1:
+        points = min(abs(item.centre - limit) for limit in limits)
+        return f"{sign}{fixed(100 * points, 1)} points"
+    return f"{sign}{percent(abs(item.margin))}"
+
+
+def place_text(item: Item) -> str:
+    """The subject, and its environment."""
+    return f"{item.subject}, {item.environment}"
+
+
+def item_text(item: Item) -> str:
+    """An item on a line: "n2, mpich: 42 %, bound ≤ 47 %, limit ≥ 75 %, n = 5"."""
+    numbers = f"{centre_text(item)}, bound {bound_text(item)}, limit {limit_words(item)}"
+    return f"{place_text(item)}: {numbers}, n = {item.n}"
+
+
+def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
+    """A limit in words: "at least 0.95", "between 1 and 2 s"."""
+    limits = [limit for limit in (at_least, at_most) if limit is not None]
+    readable = readable_unit(unit, limits)
+    suffix = f" {readable.label}".rstrip()
+    words = [as_stated(limit / readable.factor) for limit in limits]
+    if len(words) == 2:
+        return f"between {words[0]} and {words[1]}{suffix}"
+    return f"at {'least' if at_most is None else 'most'} {words[0]}{suffix}"

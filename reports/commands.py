@@ -5,37 +5,17 @@ the arguments that made the run. `assay/tests/test_next_on_cluster.py` types eve
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from shlex import quote
-from typing import NewType, Protocol
+from typing import TYPE_CHECKING, NewType
 
 from records.history import DEFAULT_HISTORY
-from records.run.plan import Plan
 from records.run.provenance import Provenance
+
+if TYPE_CHECKING:
+    from reports.load.loading import Run
 
 #: A command that can be typed; no other module makes one.
 NextCommand = NewType("NextCommand", str)
-
-
-class AskedRun(Protocol):
-    """Attributes of a run that commands need."""
-
-    @property
-    def plan(self) -> Plan:
-        """Its plan."""
-
-    @property
-    def provenance(self) -> Provenance:
-        """Provenance that it began with."""
-
-    @property
-    def directory(self) -> Path:
-        """Where it is."""
-
-    @property
-    def run_id(self) -> str:
-        """Its id."""
-
 
 #: No command follows.
 NOTHING = NextCommand("")
@@ -56,7 +36,7 @@ def command(*words: str, **options: object) -> NextCommand:
     return NextCommand(" ".join(told))
 
 
-def _again(word: str, run: AskedRun, **options: object) -> NextCommand:
+def _again(word: str, run: Run, **options: object) -> NextCommand:
     """A command on the campaign of a run, as that was asked for."""
     narrowed = {
         option: ",".join(value) if isinstance(value, list) else value
@@ -77,22 +57,22 @@ def _again(word: str, run: AskedRun, **options: object) -> NextCommand:
     )
 
 
-def run_again(run: AskedRun) -> NextCommand:
+def run_again(run: Run) -> NextCommand:
     """A new run of the campaign, as this one was asked for."""
     return _again("run", run)
 
 
-def plan(run: AskedRun) -> NextCommand:
+def plan(run: Run) -> NextCommand:
     """Plan of the campaign: what would run, and why not."""
     return _again("plan", run)
 
 
-def campaign_of(run: AskedRun) -> str:
+def campaign_of(run: Run) -> str:
     """The campaign of a run as it was asked for, by path or name."""
     return _campaign(run.provenance, run.plan.campaign)
 
 
-def more_blocks(run: AskedRun, blocks: int) -> NextCommand:
+def more_blocks(run: Run, blocks: int) -> NextCommand:
     """Extension of the run by so many blocks."""
     return command("run", resume=name_of(run), blocks=blocks, checks=run.provenance.asked.checks)
 
@@ -112,17 +92,17 @@ def time_is_up(reason: str) -> bool:
     return "time limit" in reason or "TIMEOUT" in reason
 
 
-def remedy(run: AskedRun, reason: str) -> NextCommand:
+def remedy(run: Run, reason: str) -> NextCommand:
     """The command that most likely fixes launches that failed for this reason."""
     return plan(run) if time_is_up(reason) else doctor(_site(run.provenance, run.plan.site))
 
 
-def accept(run: AskedRun, name: str, *, rerun: bool = False) -> NextCommand:
+def accept(run: Run, name: str, *, rerun: bool = False) -> NextCommand:
     """Judge a run by the criteria of its campaign, or of its last judgement."""
     return command("accept", name, rerun=rerun, checks=run.provenance.asked.checks)
 
 
-def verify(run: AskedRun, name: str) -> NextCommand:
+def verify(run: Run, name: str) -> NextCommand:
     """Hold an acceptance's document against its records."""
     return command("verify", name, checks=run.provenance.asked.checks)
 
@@ -184,7 +164,7 @@ def _campaign(began: Provenance, name: str) -> str:
     return name if "…" in asked else asked
 
 
-def name_of(run: AskedRun) -> str:
+def name_of(run: Run) -> str:
     """The run's id where a command finds it by that, below results/; else its directory."""
     found = run.directory.resolve()
     below = found.parents[1].name == "results" and found.name == run.run_id

@@ -14,7 +14,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from records.forms import Form
 from reports.answers import Answer
-from reports.notation.palette import Look
+from reports.notation.labels import Look
 from reports.show.panel import Picture
 from reports.show.tables import Table
 

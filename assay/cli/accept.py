@@ -28,7 +28,7 @@ from records.input_files import kind_at, opened
 from records.run.chain import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
-from reports.show.slides import write_pictures
+from reports.show.draw import write_pictures
 from reports.verdicts.acceptance.dossier import FOLDER, VerifiedPart, VerifyForm
 from reports.verdicts.acceptance.result import acceptance_result
 

@@ -17,7 +17,7 @@ from records.run.rerun import rerun_campaign
 from records.run.run_directory import refuse_other
 from records.text.plain_text import plain
 from reports.render import html
-from reports.render.pdf import find_browser, html_to_pdf
+from reports.render.files import find_browser, html_to_pdf
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier
 from reports.verdicts.acceptance.result import acceptance_result, raw_links
 

@@ -32,13 +32,12 @@ from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run, load_run
-from reports.render import frames, html, markdown
-from reports.render.files import write_folder
+from reports.render import formats, html, markdown
+from reports.render.files import find_browser, print_page, write_folder
 from reports.render.formats import junit
 from reports.render.html import fill_in
-from reports.render.pdf import find_browser, print_page
 from reports.result import Result, Section
-from reports.show.slides import write_pictures
+from reports.show.draw import write_pictures
 from reports.show.tables import PAGES, RawLinks, page_of
 from reports.verdicts.choice.forms import VerdictsForm
 from reports.verdicts.choice.result import choice_result, run_pictures
@@ -212,14 +211,14 @@ def take_out(run_dir: Path, folder: Path) -> list[Path]:
     return write_pictures(run_pictures(analysis, check_parts(analysis)), analysis.looks, folder)
 
 
-def write_document(result: Result[Any], folder: Path, stem: str, most_rows: int) -> list[Path]:
-    """Write a result as page, text and, where a browser prints, PDF, in which tables have so many
-    rows; gives the files. Raises InfrastructureError when one cannot be written."""
+def write_document(result: Result[Any], folder: Path, stem: str) -> list[Path]:
+    """Write a result as page, text and, where a browser prints, PDF; gives the files. Raises
+    InfrastructureError when one cannot be written."""
     page = html.page(result)
     write_folder(folder, {f"{stem}.html": page, f"{stem}.md": markdown.text(result)})
     kinds = ["html", "md"]
     if find_browser():
-        print_page(page, folder / f"{stem}.pdf", most_rows)
+        print_page(page, folder / f"{stem}.pdf")
         kinds.append("pdf")
     return [folder / f"{stem}.{kind}" for kind in kinds]
 
@@ -257,8 +256,8 @@ def _made(
     made: dict[str, Callable[[], str | bytes | Iterator[str] | Iterator[bytes]]] = {
         "html": lambda: html.page(result, others, root),
         "md": lambda: markdown.text(result, others),
-        "csv": lambda: frames.csv(analysis),
-        "parquet": lambda: frames.parquet(analysis),
+        "csv": lambda: formats.csv(analysis),
+        "parquet": lambda: formats.parquet(analysis),
         "json": lambda: as_text(result.data),
         "junit": lambda: junit(result.tests, f"{plan.campaign} on {plan.site}"),
     }

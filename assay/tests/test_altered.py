@@ -22,7 +22,7 @@ from checks.common.registry import CHECKS
 from checks.common.tests.judged import Launch
 from records.run.archive import ArchiveWriter, Packed, RawFiles
 from records.run.run_directory import open_run
-from reports.render.pdf import find_browser
+from reports.render.files import find_browser
 
 #: A launch of HPL by case and block.
 MINE = ("hpl-b2ad446d", 2)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from plugins.contract.mixes import mix_of
 from records.run.archive import RawFiles
 from records.run.plan import Plan
 from records.run.record import read_records
 from records.run.run_directory import open_run
-from reports.analysis.mix import mix_of
 from setup.tests.needs import NEEDS_HPL
 from virtual_cluster.host import tries
 from virtual_cluster.tests import clusters

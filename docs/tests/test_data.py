@@ -17,7 +17,7 @@ from assay.tests.published_forms import published
 from records.forms import key_table
 from records.history.store import SCHEMA as HISTORY_SCHEMA
 from records.history.store import Store
-from reports.render.frames import COMMON, CSV_COLUMNS, PARQUET_COLUMNS, SCHEMA
+from reports.render.formats import COMMON, CSV_COLUMNS, PARQUET_COLUMNS, SCHEMA
 from reports.tests.synthetic import case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.nightly.check import read_night

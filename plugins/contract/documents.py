@@ -35,7 +35,7 @@ from plugins.contract.forms import (
 )
 from plugins.contract.loading import contract_from_text, kept_criteria
 from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
-from plugins.contract.mixes import mix_facts
+from plugins.contract.mixes import mix_facts, mix_of
 from plugins.contract.result import contract_result
 from plugins.contract.stability.ledger import WatchFolder
 from plugins.contract.stages import JUDGEMENTS, found_run, judged_period, lines_judged, waivers_of
@@ -48,9 +48,8 @@ from records.run.chain import SIGNATURE, digest, read_sums, sums_text
 from records.run.provenance import Provenance
 from records.run.run_directory import RunDirectory, open_run
 from records.site.node_facts import oddities
-from reports.analysis.mix import mix_of
 from reports.render import html
-from reports.render.pdf import find_browser, html_to_pdf
+from reports.render.files import find_browser, html_to_pdf
 from reports.result import Result
 from reports.show.rows import provenance_rows
 from reports.verdicts.acceptance.dossier import make_dossier

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from plugins.contract.forms import ContractFile, ContractForm, KeptJudgement
-from reports.answers import Answer, State, listed
-from reports.headline import place_text
+from reports.answers import Answer, State, listed, place_text
 from reports.judgement import Finding, Item, JudgedCriterion
 from reports.notation.units import count_text, sentence_case
 from reports.result import Badge, Block, Facts, FileText, Result, SealMark, Section, Sentence

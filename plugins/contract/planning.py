@@ -18,12 +18,12 @@ from assay.sites.loading import site_to_plan_for
 from assay.sites.site import Site
 from plugins.contract.forms import ContractRisk
 from plugins.contract.loading import LoadedStage, loaded_stage
+from plugins.contract.mixes import NO_MIX
 from plugins.contract.model import Contract, Stage
 from plugins.contract.risks import contract_risks
 from records.criteria import MixCriterion, SpreadCriterion, SuccessCriterion
 from records.errors import AssayError
 from records.run.plan import Plan
-from reports.analysis.mix import NO_MIX
 from reports.load.loading import load_run
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.values import gather, stated_rates

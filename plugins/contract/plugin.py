@@ -11,7 +11,10 @@ PLUGIN = Plugin(
             "plugins.contract.command:declare",
         )
     },
-    hooks={"report_section": "plugins.contract.mixes:report_section"},
+    hooks={
+        "report_section": "plugins.contract.mixes:report_section",
+        "throughputs": "plugins.contract.mixes:throughputs",
+    },
     forms={
         "contract": "plugins.contract.forms:ContractForm",
         "contract-watch": "plugins.contract.stability.result:StabilityForm",

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
 from plugins.contract.log import ContractVerdict, LogEntry
-from reports.answers import Answer, State, listed
+from reports.answers import Answer, State, centre_text, item_text, limit_words, listed
 from reports.commands import command
-from reports.headline import centre_text, item_text, limit_words
 from reports.judgement import JudgedCriterion
 from reports.notation.units import count_text, fixed, moment_text, percent, sentence_case
 from reports.result import (

@@ -39,7 +39,7 @@ from records.criteria import (
 from records.errors import AssayError
 from records.run.plan import Plan
 from records.site.limits import Nominal, bound, is_beyond
-from reports.headline import limit_text
+from reports.answers import limit_text
 from reports.notation.units import about, count_text, percent
 from reports.statistics.bounds import level_of_look, row_bounds, share_bounds
 from reports.statistics.descriptive import clopper_pearson, lag_1, widening

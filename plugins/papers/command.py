@@ -16,12 +16,11 @@ from assay.screens.screen import Screen
 from plugins.papers.document import make_document
 from plugins.papers.result import paper_result
 from plugins.papers.study import load_study, studies
-from plugins.papers.tables import LONG
 from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import refuse_other
 from reports.render.terminal import show
-from reports.show.slides import write_pictures
+from reports.show.draw import write_pictures
 
 #: Folder of the documents of a study in a run directory.
 FOLDER = "paper"
@@ -47,7 +46,7 @@ def paper_command(arguments: argparse.Namespace) -> int:
     folder = arguments.output or run / FOLDER
     refuse_other(folder, folder=True)
     result = paper_result(make_document(study, run))
-    written = write_document(result, folder, study.name, LONG)
+    written = write_document(result, folder, study.name)
     if arguments.pictures is not None:
         written += write_pictures(result.pictures(), result.looks, arguments.pictures)
     files = [str(path) for path in written]

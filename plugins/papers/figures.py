@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator
 from plugins.papers.beside import Beside, library_of
 from plugins.papers.fields import Point
 from reports.analysis.run import Row
-from reports.notation.palette import QUIET, Look
+from reports.notation.labels import QUIET, Look
 from reports.notation.units import as_stated
 from reports.show.lines import MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
 from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Series, thin_ticks

@@ -17,7 +17,7 @@ from plugins.predict.subjects import CHECKS
 from records.errors import AssayError, ExitStatus
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
-from reports.show.slides import write_pictures
+from reports.show.draw import write_pictures
 
 
 def predict_command(arguments: argparse.Namespace) -> int:

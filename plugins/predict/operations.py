@@ -19,7 +19,7 @@ from plugins.predict.models.collectives import (
 )
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.models.collectives import Form, Law
-from reports.notation.palette import QUIET, Look
+from reports.notation.labels import QUIET, Look
 from reports.notation.units import bytes_text, count_text, percent, readable_unit, significant
 from reports.show.lines import footer, joined, lines_of, picture_of, ranges_text
 from reports.show.panel import Axis, Mark, Panel, Picture, Series

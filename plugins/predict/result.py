@@ -17,7 +17,7 @@ from plugins.predict.outcome import (
     scaling_words,
 )
 from reports.analysis.run import Analysis
-from reports.notation.palette import PAPER
+from reports.notation.labels import PAPER
 from reports.notation.units import (
     ReadableUnit,
     between,

@@ -25,9 +25,10 @@ from plugins.profile.rank_profile import (
 from records.run.plan import PlannedCase
 from records.run.record import Record, decode_line, latest_attempts
 from reports.analysis.run import Analysis
+from reports.notation.labels import INK
 from reports.notation.units import bytes_text, fixed, percent, readable_unit, with_spread
 from reports.show.lines import counted_footer, picture_of
-from reports.show.panel import Axis, Bars, Mark, Panel, Picture, Text, rows_axis
+from reports.show.panel import Axis, Bars, Mark, Panel, Picture, rows_axis, written
 from reports.show.tables import Cell, Column, Lead, Table, numeric, pivot, slug
 from reports.statistics.descriptive import Vector, summarise
 
@@ -274,7 +275,7 @@ def _time_panel(
             marks.append(Bars([row], [width], 0.62, colour, left, level=True, name=name))
             left += width
         text = f"MPI {percent(share, 0)}"
-        marks.append(Text(text, left, row, size=8.5, offset=(4, 0), vertical="center"))
+        marks.append(written(text, (left, row), INK, 8.5, xytext=(4, 0), va="center"))
         told.append(f"{name}: {percent(share)} of the time in MPI")
     return Panel(
         label,

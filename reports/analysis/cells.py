@@ -16,7 +16,7 @@ import msgspec
 
 from reports.analysis.failures import FailureRate
 from reports.load.loading import AtKey
-from reports.notation.units import advantage_text, between, not_resolved, percent
+from reports.notation.units import between, not_resolved, percent, signed_percent
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, detectable_at_least_blocks
 from reports.statistics.signed_rank import LEAST_N, PairedEffect
 
@@ -118,9 +118,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Cell: `environment` against `reference`. `effect` is None below three common blocks,
     `judgement` below six.
 
-    `points` of `points_planned` went in; `family` is the number of questions judged together, of
-    the whole run; `failures` are those of the cell's launches in both environments; `speed`: the
-    metric is one of how fast something is.
+    `points` went in; `family` is the number of questions judged together, of
+    the whole run; `failures` are those of the cell's launches in both environments.
     """
 
     check: str
@@ -131,15 +130,12 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reference: str
     n: int
     points: int
-    points_planned: int
     case_ids: tuple[str, str]
-    curve: str = ""
     at: AtKey = ()
     effect: PairedEffect | None = None
     judgement: ComparisonJudgement | None = None
     family: int = 0
     failures: tuple[FailureRate, FailureRate] = (FailureRate(), FailureRate())
-    speed: bool = True
 
     @property
     def word(self) -> Word:
@@ -197,19 +193,15 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
                 f"{unresolved}: the values are equal, or too coarse or too far apart to bound a"
                 " ratio; time longer batches"
             )
-        text = f"{word} (n = {self.n}, {judged.told(self.advantage)})"
+        text = f"{word} (n = {self.n}, {judged.told(signed_percent)})"
         if judged.separated and word in ("not slower", "not faster"):
             text = f"{text}; a difference, but not beyond 3 % for certain"
         if word == "not resolved":
             text = (
-                f"{unresolved} ({judged.told(self.advantage)}), smallest detectable difference"
+                f"{unresolved} ({judged.told(signed_percent)}), smallest detectable difference"
                 f" {_detectable_text(judged.detectable)}"
             )
         return text
-
-    def advantage(self, ratio: float) -> str:
-        """A ratio of the metric in words."""
-        return advantage_text(ratio, speed=self.speed)
 
 
 def least_ratio(shift: float) -> float:

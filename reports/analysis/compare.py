@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from typing import Literal, NamedTuple
 
@@ -29,7 +29,6 @@ from reports.analysis.failures import (
 from reports.analysis.score import Costs, OverallScore, weighted_costs
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels, point_text
-from reports.notation.units import has_speed
 from reports.statistics.descriptive import Dependence, serial_dependence
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question, answers
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, paired_effects
@@ -45,8 +44,8 @@ class Comparisons:
     `unranked` names (check, environment) with wrong records; `unusable` counts points left out
     because a value is not above 0 and has no logarithm. `dependence` is that of neighbouring
     blocks over all questions, None below six blocks; where found, all bounds are wider for it.
-    `scored` are the environments that have what a score takes, `estimates` their costs where blocks
-    are too few for a score; `judged` the blocks after which a sequential design was judged.
+    `scored` are the environments that have what a score takes; `judged` the blocks after which a
+    sequential design was judged.
     """
 
     reference: str
@@ -60,7 +59,6 @@ class Comparisons:
     dependence: Dependence | None = None
     scored: tuple[str, ...] = ()
     judged: tuple[int, ...] = ()
-    estimates: dict[str, float] = field(default_factory=dict)
 
 
 def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Comparisons:
@@ -155,7 +153,6 @@ def _judged(
         dependence=serial,
         scored=tuple(family.costs.names) if family.costs else (),
         judged=judged,
-        estimates=family.costs.estimates() if family.costs and score is None else {},
     )
 
 
@@ -313,26 +310,20 @@ class _Asking:
             for (scope, *_), keys in pair.curves.items():
                 scopes.setdefault(scope, []).extend(keys)
             for scope, keys in scopes.items():
-                yield self._cell(level, pair, keys, scope, "all points", "all points")
+                yield self._cell(level, pair, keys, scope, "all points")
             return
         for (scope, curve, short), keys in pair.curves.items():
             if level == "curves":
-                yield self._cell(level, pair, keys, scope, curve, curve)
+                yield self._cell(level, pair, keys, scope, curve)
                 continue
             for key in keys:
                 place = along_curve(key[1])
                 own = point_text(*place) if place else "one point"
                 label = f"{short}, {own}" if len(keys) > 1 else curve
-                yield self._cell(level, pair, [key], scope, label, curve)
+                yield self._cell(level, pair, [key], scope, label)
 
-    def _cell(  # noqa: PLR0917
-        self,
-        level: Level,
-        pair: _Pair,
-        keys: Sequence[PointKey],
-        scope: str,
-        label: str,
-        curve: str,
+    def _cell(
+        self, level: Level, pair: _Pair, keys: Sequence[PointKey], scope: str, label: str
     ) -> tuple[Comparison, Question]:
         (blocks, values), used = combine([pair.points[key] for key in keys])
         names, params = (pair.environment, pair.reference), {key[0] for key in keys}
@@ -346,15 +337,12 @@ class _Asking:
             reference=pair.reference,
             n=len(blocks),
             points=used,
-            points_planned=len(keys),
             case_ids=(
                 self._cases[self._place[keys[0][0], pair.environment]].id,
                 self._cases[self._place[keys[0][0], pair.reference]].id,
             ),
-            curve=curve,
             at=keys[0][1] if len(keys) == 1 else (),
             failures=(self._failures.of(first), self._failures.of(second)),
-            speed=has_speed(self._register.metrics[pair.metric].unit),
         )
         cell = level, pair.check, pair.metric, scope, label
         kept = self._kept(pair, keys) if self._ranked else 1.0

@@ -91,17 +91,12 @@ class Failures:
             for place, count in enumerate(self._failed)
             if 0 < count == self._launched[place] and run.first_alike[place] in ended
         }
-        #: Equal rates are one: there may be 100,000 cells.
-        self._rates: dict[tuple[int, int], FailureRate] = {}
 
     def of(self, cases: Iterable[int]) -> FailureRate:
         """The failures of these cases together, each counted once."""
         places = {*cases}
-        pair = sum([self._failed[p] for p in places]), sum([self._launched[p] for p in places])
-        rate = self._rates.get(pair)
-        if rate is None:
-            rate = self._rates[pair] = FailureRate(*pair)
-        return rate
+        failed, launched = self._failed, self._launched
+        return FailureRate(sum([failed[p] for p in places]), sum([launched[p] for p in places]))
 
     def of_checks(self, checks: Collection[str], environment: str) -> FailureRate:
         """The failures of all cases of these checks in an environment."""

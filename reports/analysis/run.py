@@ -18,8 +18,7 @@ from records.run.record import Status
 from records.site.limits import Nominal, bound, is_beyond
 from reports.analysis.compare import Comparisons, compare_environments
 from reports.load.loading import Launch, Run, Series, stacked
-from reports.notation.labels import CheckLabels, check_labels
-from reports.notation.palette import Look, looks
+from reports.notation.labels import CheckLabels, Look, check_labels, looks
 from reports.statistics.descriptive import Summary, summarise_rows
 
 NOT_RUN = "not run yet"

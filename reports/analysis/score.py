@@ -88,14 +88,6 @@ class Costs:
             found.append(Question(blocks + 1, difference[blocks], kept, self.asked, "score"))
         return found
 
-    def estimates(self) -> dict[str, float]:
-        """The cost of each environment over the first one's, as few blocks as there are: the
-        geometric mean over blocks; none for one without a block in common."""
-        logs = np.log(self.scores) - np.log(self.scores[0])
-        rows = zip(self.names, logs, strict=True)
-        known = {name: row[np.isfinite(row)] for name, row in rows}
-        return {name: float(np.exp(row.mean())) for name, row in known.items() if row.size}
-
     def judged(self, answered: Sequence[JointBounds | None]) -> OverallScore | None:
         """Score with places; `answered` begins with the answers to `questions`."""
         questions = self.questions()

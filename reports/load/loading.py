@@ -20,8 +20,7 @@ from records.run.plan import Plan, PlannedCase
 from records.run.provenance import Provenance, read_provenance
 from records.run.record import Belonging, Status, has_torn_tail
 from records.site.node_facts import differences
-from reports.load.launches import AtKey, Launch, Launches, Series, stacked
-from reports.load.reader import Reader
+from reports.load.launches import AtKey, Launch, Launches, Reader, Series, stacked
 from reports.load.scans import Scan, scans_of
 
 #: Facts of nodes that are not alike, in a warning.
@@ -52,15 +51,14 @@ class Run:
     scans: tuple[Scan, ...] = ()
 
     def until(self, block: int) -> Run:
-        """The run as it stood after a block."""
+        """The run as it stood after a block, without its scans."""
         series = [
             Series(item.case, item.metric, item.at, item.blocks[:end], item.values[:end])
             for item in self.series
             if (end := int(np.searchsorted(item.blocks, block, side="right")))
         ]
         launches = self.launches.part(self.launches.block <= block)
-        scans = tuple(scan for each in self.scans if (scan := each.until(block)).files)
-        return replace(self, series=series, launches=launches, scans=scans)
+        return replace(self, series=series, launches=launches, scans=())
 
     @cached_property
     def asked(self) -> dict[tuple[str, str], int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -65,10 +65,6 @@ class Scan:
     def metrics(self) -> tuple[str, ...]:
         """The metrics that the first file has."""
         return _metrics_of(self._checked(self.files[0]))
-
-    def until(self, block: int) -> Scan:
-        """The scan as it stood after a block."""
-        return replace(self, files=tuple(file for file in self.files if file.block <= block))
 
     def columns(self, metric: str) -> PairColumns:
         """All values of a metric."""

@@ -151,27 +151,16 @@ def has_speed(si_unit: str) -> bool:
     return si_unit in {"s", "bytes/s", "flop/s", "1/s"}
 
 
-def advantage_text(ratio: float, *, speed: bool = True) -> str:
-    """An advantage, a ratio in the good direction: "+3.4 %", from a factor of 1.5 on
-    "2.40 × as fast", "1.83 × as slow"; of what has no `speed` "better by a factor of 2.40"."""
-    if not 0 < ratio < math.inf or 1 / _FACTOR < ratio < _FACTOR:
-        return signed_percent(ratio)
-    factor = significant(max(ratio, 1 / ratio))
-    if speed:
-        return f"{factor} × as {'fast' if ratio > 1 else 'slow'}"
-    return f"{'better' if ratio > 1 else 'worse'} by a factor of {factor}"
-
-
 def slower_text(ratio: float, amount: float, *, speed: bool = True) -> str:
-    """Comparison of a value: "8.1 % slower", from a factor of 1.5 on as `advantage_text`.
+    """Comparison of a value: "8.1 % slower", from a factor of 1.5 on "slower by a factor of 1.83".
 
     `ratio` is its advantage; `amount` the difference as a share, either sign; what has no `speed`
     is worse or better.
     """
+    word = (("faster", "slower") if speed else ("better", "worse"))[ratio < 1]
     if 0 < ratio < math.inf and not 1 / _FACTOR < ratio < _FACTOR:
-        return advantage_text(ratio, speed=speed)
-    words = ("faster", "slower") if speed else ("better", "worse")
-    return f"{percent(abs(amount))} {words[ratio < 1]}"
+        return f"{word} by a factor of {significant(max(ratio, 1 / ratio))}"
+    return f"{percent(abs(amount))} {word}"
 
 
 def si_text(value: float | None) -> str:

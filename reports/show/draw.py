@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drawer of panels: matplotlib's axes from marks, and SVG that a page takes in."""
+"""Drawer of panels: matplotlib's axes from marks, SVG that a page takes in; and of whole pictures
+for a slide, each as SVG and PNG, with title, caption, legend and footer."""
 
 from __future__ import annotations
 
@@ -8,19 +9,23 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from html import escape
-from io import StringIO
+from io import BytesIO, StringIO
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib import path as outlines
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
-from matplotlib.path import Path
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
+from records.errors import InfrastructureError
+from records.files import write_whole
+from records.text.plain_text import plain
+from reports.notation.labels import INK, PAPER, QUIET, RULE, Look
 from reports.notation.units import as_stated, bytes_text, fixed
 from reports.show.heat import draw_heat, height_of
 from reports.show.panel import (
@@ -34,15 +39,15 @@ from reports.show.panel import (
     Heat,
     Mark,
     Panel,
-    Rule,
+    Picture,
     Series,
     Side,
-    Text,
     heading,
     text_width_in,
     thin_ticks,
     wrapped,
 )
+from reports.show.tables import slug
 
 FONT = "system-ui,sans-serif"
 _STYLE: Any = {
@@ -68,8 +73,6 @@ _STYLE: Any = {
 }
 #: Before each id of a panel until the page numbers its panels.
 ID_MARK = "\x02"
-#: Marks lines whose markers tell their values under the pointer.
-_HOVER = "hover"
 #: Colours that the page's theme replaces, by the name of its property.
 _THEMED = {INK: "ink", QUIET: "quiet", RULE: "rule", PAPER: "paper"}
 #: Digits of a coordinate that nobody sees.
@@ -99,7 +102,7 @@ def svg_of(panel: Panel) -> str:
         for patch in (figure.patch, *(part.patch for part in figure.axes)):
             patch.set_visible(False)
         figure.savefig(buffer, format="svg", metadata=NO_METADATA)
-    return _for_a_page(buffer.getvalue(), panel)
+    return _for_a_page(buffer.getvalue())
 
 
 def draw(figure: Figure, parts: Iterable[tuple[Figure | SubFigure, Panel]]) -> None:
@@ -207,20 +210,15 @@ def _draw(mark: Mark, axes: Axes) -> None:
     match mark:
         case Series():
             _draw_series(mark, axes)
-        case Text():
-            _draw_text(mark, axes)
-        case Rule(to=None):
-            line = axes.axhline if mark.side == "y" else axes.axvline
-            style = (0, mark.dashes) if mark.dashes else "-"
-            line(mark.at, color=mark.colour, linewidth=mark.width, linestyle=style)
-        case Rule() if mark.to is not None:
-            band = axes.axhspan if mark.side == "y" else axes.axvspan
-            band(mark.at, mark.to, color=mark.colour, alpha=0.14, linewidth=0)
         case Bars():
             look = {"color": mark.colour, "linewidth": 1.8 if mark.edge else 0}
             look |= {"edgecolor": mark.edge} if mark.edge else {}
             bars = axes.barh if mark.level else axes.bar
             bars(mark.at, mark.lengths, mark.thickness, mark.base, **look)
+        case Heat():
+            pass
+        case _:
+            mark(axes)
 
 
 def _draw_series(mark: Series, axes: Axes) -> None:
@@ -234,7 +232,9 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         axes.update_datalim(mark.points)
         # One path of empty strokes: a tenth of the text of as many markers.
         strokes = [point for point in mark.points for _ in range(2)]
-        path = Path(strokes, [Path.MOVETO, Path.LINETO] * len(mark.points))
+        path = outlines.Path(
+            strokes, [outlines.Path.MOVETO, outlines.Path.LINETO] * len(mark.points)
+        )
         path.should_simplify = False
         patch = PathPatch(path, fill=False, edgecolor=look.colour, linewidth=2.4, alpha=0.4)
         patch.set_capstyle("round")
@@ -252,31 +252,11 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         markerfacecolor=mark.face or look.colour,
         markeredgecolor=PAPER if filled else look.colour,
         markeredgewidth=0.6 if filled else 1.0,
-        gid=_HOVER if mark.hovered else None,
     )
 
 
-def _draw_text(mark: Text, axes: Axes) -> None:
-    across, up = ("axes fraction" if side in mark.shares else "data" for side in "xy")
-    written = axes.annotate(
-        mark.text,
-        (mark.x, mark.y),
-        mark.offset,
-        xycoords=(across, up),
-        textcoords="offset points",
-        ha="right" if mark.right else "left",
-        va=mark.vertical,
-        fontsize=mark.size,
-        color=mark.colour,
-        weight="bold" if mark.bold else None,
-        annotation_clip=True,
-    )
-    written.set_in_layout(False)
-
-
-def _for_a_page(text: str, panel: Panel) -> str:
+def _for_a_page(text: str) -> str:
     """Without what a page has no use for, its colours those of the page's theme."""
-    text = with_titles(text, texts_of(panel))
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
@@ -295,33 +275,6 @@ def _for_a_page(text: str, panel: Panel) -> str:
     return f'{head} stroke-linejoin="round" aria-hidden="true" focusable="false">{rest}'.strip()
 
 
-def texts_of(panel: Panel) -> Iterator[list[str]]:
-    """Texts of the markers of each series under the pointer: environment, value, place."""
-    named = panel.x.ticks if isinstance(panel.x.ticks, Mapping) else {}
-    for mark in panel.marks:
-        if isinstance(mark, Series) and mark.hovered:
-            texts = list(mark.texts) or [
-                f"{mark.name}: {as_stated(y)} at {named.get(x) or as_stated(x)} ({panel.y.title})"
-                for x, y in zip(mark.x, mark.y, strict=True)
-            ]
-            yield texts
-
-
-def with_titles(svg: str, texts: Iterator[list[str]]) -> str:
-    """Each marker of a hovered line gets its text as <title>: browsers show it without script."""
-
-    def titled(group: re.Match[str]) -> str:
-        """A line's group, which ends with that of its markers."""
-        of_markers = iter(next(texts))
-        return re.sub(
-            r"<use ([^>]*)/>",
-            lambda use: f"<use {use[1]}><title>{escape(next(of_markers, ''))}</title></use>",
-            group[0].replace(f' id="{_HOVER}"', ""),
-        )
-
-    return re.sub(rf'<g id="{_HOVER}">.*?</g>\s*</g>', titled, svg, flags=re.DOTALL)
-
-
 def legend_sign(look: Look) -> str:
     """A small SVG of line and marker for legends and tables."""
     shapes = {
@@ -338,7 +291,71 @@ def legend_sign(look: Look) -> str:
     }
     dashes = " ".join(f"{length:g}" for length in look.dashes) or "none"
     return (
-        '<svg viewBox="0 0 28 12" width="28" height="12">'
+        '<svg width="28" height="12" viewBox="0 0 28 12">'
         f'<path d="M0 6H28" stroke="{look.colour}" stroke-width="2" stroke-dasharray="{dashes}"/>'
         f'<g fill="{look.colour}" stroke="#fff" stroke-width=".8">{shapes[look.marker]}</g></svg>'
     )
+
+
+#: Dots an inch of the PNG.
+PNG_DPI = 200
+_MOST_ACROSS = 3
+#: Sizes of title and legend, and of what stands below; height of a line over its size.
+_HEAD_PT, _TEXT_PT, _FOOT_PT, _LINE = 16.0, 10.5, 9.0, 1.3 / 72
+
+
+def write_pictures(
+    pictures: Iterable[Picture], looks: Mapping[str, Look], folder: Path
+) -> list[Path]:
+    """Write each picture into `folder`, made anew where it is missing; gives the files."""
+    written: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, picture in enumerate(pictures):
+            name = f"{number:02d}-{slug(picture.anchor.removeprefix('picture-'))}"
+            for suffix, content in zip(("svg", "png"), _taken_out(picture, looks), strict=True):
+                write_whole(folder / f"{name}.{suffix}", content)
+                written.append(folder / f"{name}.{suffix}")
+    except OSError as error:
+        raise InfrastructureError(
+            f"{folder}: the pictures could not be written ({error.strerror}); give another folder."
+        ) from error
+    return written
+
+
+def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, bytes]:
+    """The picture as SVG and as PNG: title, legend, panels, caption with footer."""
+    sizes = [size_in(panel) for panel in picture.panels]
+    across = min(_MOST_ACROSS, len(sizes))
+    rows = [sizes[first : first + across] for first in range(0, len(sizes), across)]
+    heights = [max(height for _, height in row) for row in rows]
+    width = across * max(own for own, _ in sizes)
+    title = wrapped(picture.title, _HEAD_PT, width)
+    below = [picture.caption, *picture.footers[:1]]
+    foot = [line for text in below for line in wrapped(text, _FOOT_PT, width)]
+    signs = {name: _sign(looks[name]) for name in picture.environments}
+    widest = max((text_width_in(name, _TEXT_PT) for name in signs), default=0.0)
+    columns = max(1, int(width / (0.7 + widest)))
+    text_lines = -(-len(signs) // columns) + 1.5
+    text_in = _LINE * (_HEAD_PT * len(title) + _TEXT_PT * text_lines + _FOOT_PT * len(foot))
+    left: Any = {"x": EDGE / width, "ha": "left"}
+    svg, png = StringIO(), BytesIO()
+    with styled():
+        figure = Figure((width, sum(heights) + text_in))
+        figure.suptitle("\n".join(title), fontsize=_HEAD_PT, weight="bold", **left)
+        figure.supxlabel("\n".join(foot), fontsize=_FOOT_PT, color=QUIET, **left)
+        inner: Any = figure.subfigures()
+        look: Any = {"ncols": columns, "fontsize": _TEXT_PT, "frameon": False, "borderpad": 0}
+        if signs:
+            inner.legend(signs.values(), signs.keys(), loc="outside upper left", **look)
+        places = inner.subfigures(len(rows), across, height_ratios=heights, squeeze=False).flat
+        draw(figure, zip(places, picture.panels, strict=False))
+        figure.savefig(svg, format="svg", facecolor=PAPER, metadata=NO_METADATA)
+        figure.savefig(png, dpi=PNG_DPI, facecolor=PAPER, metadata={"Software": None})
+    return plain(svg.getvalue()).encode(), png.getvalue()
+
+
+def _sign(look: Look) -> Line2D:
+    """The line and marker of an environment in a legend."""
+    style: Any = (0, look.dashes) if look.dashes else "-"
+    return Line2D([], [], color=look.colour, marker=look.marker, linestyle=style)

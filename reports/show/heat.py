@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Rectangle
 
-from reports.notation.palette import BAD, INK, ON_BRIGHT, ON_DARK, PAPER
+from reports.notation.labels import BAD, INK, ON_BRIGHT, ON_DARK, PAPER
 from reports.show.panel import (
     LABEL_PT,
     NAME_IN,

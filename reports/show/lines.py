@@ -6,13 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import Any, TypeVar
 
+from matplotlib.axes import Axes
+
 from reports.analysis.run import Analysis, Row
 from reports.load.loading import AtKey
-from reports.notation.labels import point_text, value_text
-from reports.notation.palette import QUIET, Look
+from reports.notation.labels import QUIET, Look, point_text, value_text
 from reports.notation.units import (
     ReadableUnit,
     as_stated,
@@ -20,7 +22,7 @@ from reports.notation.units import (
     sentence_case,
     significant,
 )
-from reports.show.panel import Axis, Mark, Panel, Picture, Rule, Series, Text
+from reports.show.panel import Axis, Mark, Panel, Picture, Series, written
 from reports.show.rows import environments, message_bytes
 
 T = TypeVar("T")
@@ -97,7 +99,6 @@ def size_picture(
         title=f"{title} against message length",
         caption=caption,
         log_y=True,
-        line_rate=line_rate(analysis),
         from_zero=True,
     )
 
@@ -113,12 +114,11 @@ def lines_picture(
     caption: str,
     log_y: bool = False,
     from_zero: bool = False,
-    line_rate: float | None = None,
     most: int = MOST_PANELS,
 ) -> Picture | None:
     """Picture with a panel for each of `curves`, its rows at their `place` on `axis`, or None.
 
-    `log_y` is for times, else `from_zero`; `line_rate` in SI units is drawn across rates.
+    `log_y` is for times, else `from_zero`; the line rate is drawn across rates by length.
     """
     means: dict[str, list[float]] = {}
     for row in (row for item in curves for row in item.rows):
@@ -132,7 +132,8 @@ def lines_picture(
         is_log = log_y and first.unit == "s"
         lines = lines_of(analysis, item.rows, place, unit, log=is_log)
         on_node = analysis.case(first).params.get("placement") == "within-node"
-        rate = None if first.unit != "bytes/s" or on_node else line_rate
+        by_length = first.unit == "bytes/s" and axis.scale == "bytes" and not on_node
+        rate = line_rate(analysis) if by_length else None
         heading = item.title if alone else joined(sentence_case(name), item.title)
         return Panel(
             heading,
@@ -162,8 +163,9 @@ def _line_rate_marks(rate_si: float | None, unit: ReadableUnit) -> list[Mark]:
         return []
     rate = rate_si / unit.factor
     name = f"line rate {as_stated(rate)} {unit.label}"
-    text = Text(name, 1, rate, QUIET, 8.5, shares="x", offset=(0, 3), right=True)
-    return [Rule(rate, "y", width=1.1, dashes=(4, 3)), text]
+    at_edge: Any = {"xycoords": ("axes fraction", "data"), "xytext": (0, 3), "ha": "right"}
+    line = partial(Axes.axhline, y=rate, color=QUIET, linewidth=1.1, linestyle=(0, (4, 3)))
+    return [line, written(name, (1, rate), QUIET, 8.5, **at_edge)]
 
 
 def grouped(
@@ -205,11 +207,8 @@ def grouped(
 
 def _longest(analysis: Analysis, rows: Iterable[Row], place: Callable[[Row], float]) -> list[Row]:
     """Of the rows of an environment at a place that of most iterations."""
-    kept: dict[tuple[str, float], Row] = {}
-    for row in rows:
-        at = analysis.case(row).environment, place(row)
-        if at not in kept or iterations(analysis, kept[at]) < iterations(analysis, row):
-            kept[at] = row
+    ordered = sorted(rows, key=lambda row: iterations(analysis, row))
+    kept = {(analysis.case(row).environment, place(row)): row for row in ordered}
     return list(kept.values())
 
 

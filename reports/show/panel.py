@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures as data: panels of marks over two axes. `draw` makes SVG of a panel, `slides` files."""
+"""Pictures as data: panels of marks over two axes; `draw` makes SVG of a panel, and files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
-
-from reports.notation.palette import INK, QUIET, Look
-from reports.statistics.descriptive import Matrix
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from functools import partial
 from itertools import pairwise
 from textwrap import wrap
+from typing import Any, Literal
 
+import numpy as np
 from matplotlib.axes import Axes
 
+from reports.notation.labels import INK, QUIET, Look
 from reports.notation.units import unbroken
+from reports.statistics.descriptive import Matrix
 
 #: Size of a panel in inches; a wide one has twice the width.
 WIDTH_IN, HEIGHT_IN = 4.3, 3.2
@@ -67,7 +63,7 @@ class Series:
 
     `low`, `high`: ends of a band; `points`: single launches (x, y). `width` of the line and `size`
     of the markers in points, 0 for none; `face`: colour inside the markers where it is not that of
-    the look. `texts`: what each marker says under the pointer; a named series says its values.
+    the look.
     """
 
     x: Sequence[float]
@@ -81,41 +77,6 @@ class Series:
     size: float = 4.6
     face: str = ""
     alpha: float = 1.0
-    texts: Sequence[str] = ()
-
-    @property
-    def hovered(self) -> bool:
-        """True where its markers have texts under the pointer; a line without any has none."""
-        return bool(self.look.marker and (self.name or self.texts))
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A line across the whole panel at a place of the x or y axis; with `to`, a pale band."""
-
-    at: float
-    side: Side
-    colour: str = QUIET
-    width: float = 1.0
-    dashes: tuple[float, ...] = ()
-    to: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Text at a place; the sides named in `shares` are shares of the axes, not data; `offset` in
-    points."""
-
-    text: str
-    x: float
-    y: float
-    colour: str = INK
-    size: float = 9.0
-    shares: str = ""
-    offset: tuple[float, float] = (0, 0)
-    right: bool = False
-    vertical: str = "baseline"
-    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +138,19 @@ class Heat:
     named: Collection[str] = ()
 
 
-Mark = Series | Rule | Text | Bars | Heat
+#: Function that draws straight into the axes, such as partial(Axes.axvline, x=1).
+Drawing = Callable[[Axes], object]
+Mark = Series | Bars | Heat | Drawing
+
+
+def written(
+    text: str, at: tuple[float, float], colour: str = INK, size_pt: float = 9.0, **look: Any
+) -> Drawing:
+    """Text at a place, with what else `Axes.annotate` takes; the layout makes no room for it."""
+    given: Any = {"xytext": (0, 0), "textcoords": "offset points", "annotation_clip": True} | look
+    return partial(
+        Axes.annotate, text=text, xy=at, color=colour, fontsize=size_pt, in_layout=False, **given
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

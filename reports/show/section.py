@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a check in a report; for checks that bring none each metric against its axes.
+"""Section of a check in a report; for checks that bring none each metric against its axis.
 
-What varies is a coordinate of the points or a parameter of the cases; where it is a number
-throughout it is an axis.
+What varies is a coordinate of the points or a parameter of the cases; the first that is a number
+throughout is the axis.
 """
 
 from __future__ import annotations
@@ -62,18 +62,11 @@ def generic_section(analysis: Analysis, check: str) -> Section:
     """Pictures and tables of every measured metric of a check."""
     metrics = analysis.register.metrics
     names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
-    axes = {name: axes_of(analysis, analysis.rows_of(check, name)) or [None] for name in names}
-    # The first axis of every metric comes before the second of any.
-    drawn = sorted(
-        ((name, axis) for name in names for axis in axes[name]),
-        key=lambda item: axes[item[0]].index(item[1]),
-    )
-    left = count_text(len(drawn) - MOST_PICTURES, "further picture")
-    note = f" {left} left out: the tables have all." if len(drawn) > MOST_PICTURES else ""
+    axes = {name: first_axis(analysis, analysis.rows_of(check, name)) for name in names}
     return Section(
         pictures=[
-            partial(metric_picture, check=check, metric=metric, axis=axis, note=note)
-            for metric, axis in drawn[:MOST_PICTURES]
+            partial(metric_picture, check=check, metric=name, axis=axes[name])
+            for name in names[:MOST_PICTURES]
         ],
         tables=[partial(side_by_side_table, check=check, metric=name) for name in names],
     )
@@ -93,14 +86,10 @@ def _value(analysis: Analysis, row: Row, name: str) -> object:
     return analysis.case(row).params.get(name) if own is None else own
 
 
-def axes_of(analysis: Analysis, rows: Sequence[Row]) -> list[str | None]:
-    """Names that vary and are numbers in every row; of those that vary in step the first."""
-    axes: dict[str | None, list[object]] = {}
-    for name, values in varying(analysis, rows).items():
-        in_step = (_follows(values, own) and _follows(own, values) for own in axes.values())
-        if _are_numbers(values) and not any(in_step):
-            axes[name] = values
-    return list(axes)
+def first_axis(analysis: Analysis, rows: Sequence[Row]) -> str | None:
+    """First name that varies and is a number in every row; None without one."""
+    names = varying(analysis, rows).items()
+    return next((name for name, values in names if _are_numbers(values)), None)
 
 
 def _are_numbers(values: Sequence[object]) -> bool:
@@ -113,9 +102,7 @@ def _follows(values: Sequence[object], other: Sequence[object]) -> bool:
     return len(pairs) == len({first for first, _ in pairs})
 
 
-def metric_picture(
-    analysis: Analysis, check: str, metric: str, axis: str | None, note: str = ""
-) -> Picture | None:
+def metric_picture(analysis: Analysis, check: str, metric: str, axis: str | None) -> Picture | None:
     """A metric against an axis, a panel for each combination of all else that varies.
 
     Without an axis the environments stand side by side.
@@ -133,10 +120,9 @@ def metric_picture(
         x,
         anchor=f"picture-{slug(check)}-{slug(metric)}-{slug(axis or 'environment')}",
         title=title,
-        caption="One panel for each combination of what else varies." + note,
+        caption="One panel for each combination of what else varies.",
         log_y=log_y,
         from_zero=bool(axis) and not log_y and all(row.summary.least >= 0 for row in rows),
-        line_rate=lines.line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
     )
 
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from reports.render.pdf import find_browser
+from reports.render.files import find_browser
 
 
 class Browser:

@@ -20,8 +20,8 @@ from assay.schema.criteria import criteria_from_text
 from records.errors import AssayError
 from records.run.chain import SEAL, SIGNATURE, digest, sign, sums_text
 from reports.render import html, terminal
+from reports.render.files import find_browser
 from reports.render.formats import junit
-from reports.render.pdf import find_browser
 from reports.verdicts.acceptance.dossier import AcceptanceForm
 from reports.verdicts.acceptance.result import acceptance_result
 

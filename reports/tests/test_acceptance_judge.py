@@ -13,7 +13,7 @@ from assay.schema.criteria import load_criteria
 from bench.tests.simulated import machines
 from records.criteria import Criteria
 from records.site.limits import Nominal
-from reports.headline import MOST_WORDS, bound_text
+from reports.answers import MOST_WORDS, bound_text
 from reports.load.loading import load_run
 from reports.render import html
 from reports.verdicts.acceptance.judge import judge

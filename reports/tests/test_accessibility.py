@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.render.pdf import find_browser
+from reports.render.files import find_browser
 from reports.tests.browser import Browser
 from reports.tests.test_boxes import OPEN, browser, page, run  # noqa: F401 fixtures
 

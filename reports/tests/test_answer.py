@@ -43,7 +43,7 @@ def answered(factors: list[float], blocks: int, **options: Any) -> Answer:
 BEST = r"DECIDED: b is the best choice: a costs 2.*at least \+1[89]\."
 BEST_A = "DECIDED: a is the best choice: b failed in 20 of 60 launches"
 FEW = [1.0, 1.3, 0.8, 4.0]
-OF_FEW = r"OPEN: .*c 0\.[78]\d, a 1\.00, b 1\.[23]\d and d [34]\.\d\d.*below 6 blocks"
+OF_FEW = r"OPEN: HPL .*right\. how far launches scatter, from \d block"
 
 
 def failed(blocks: Iterable[int]) -> dict[tuple[int, int], str]:
@@ -244,7 +244,7 @@ def test_failed_launches_that_leave_too_few_blocks_lead_to_a_command_that_runs(t
         return record | {"status": "lost", "reason": "gone", "metrics": []} if ends else record
 
     answer = edited(tmp_path, lose)
-    assert answer.sentence.startswith("Too many launches failed; cost, mpich = 1: mpich")
+    assert "too many launches failed" in answer.unknown
     assert answer.command.endswith(" --blocks 6")
 
 

@@ -22,7 +22,7 @@ from bench.tests.simulated.nights import Event, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store
 from reports.render import html
-from reports.render.pdf import find_browser
+from reports.render.files import find_browser
 from reports.tests import acceptance_runs
 from reports.tests.browser import Browser
 from reports.tests.synthetic import case, rewrite, write_run

@@ -13,7 +13,7 @@ import pytest
 from assay.documents.report import build_report
 from records.errors import AssayError
 from reports.render import markdown
-from reports.render.frames import CSV_COLUMNS
+from reports.render.formats import CSV_COLUMNS
 from reports.tests.synthetic import HPL_FIXED, case, chained, changed, quick_cases, write_run
 from reports.verdicts.choice.tables import MOST_REASONS
 from reports.verdicts.comparison import compare, comparison_result

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from records.errors import InfrastructureError
-from reports.render import pdf
+from reports.render import files
 
 PAGE = "<!DOCTYPE html><html><head><title>t</title></head><body><h1>One</h1></body></html>"
 
@@ -22,11 +22,11 @@ for word; do case $word in --print-to-pdf=*) printf %%PDF- >"${word#*=}" ;; esac
 
 
 @pytest.mark.full
-@pytest.mark.skipif(pdf.find_browser() is None, reason="no browser: apt-get install chromium")
+@pytest.mark.skipif(files.find_browser() is None, reason="no browser: apt-get install chromium")
 def test_a_page_is_printed(tmp_path):
     page = tmp_path / "page with blank.html"
     page.write_text(PAGE)
-    pdf.html_to_pdf(page, tmp_path / "page.pdf")
+    files.html_to_pdf(page, tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF-")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page with blank.html", "page.pdf"]
 
@@ -42,17 +42,17 @@ def test_a_process_that_the_browser_leaves_behind_hinders_no_print(tmp_path, mon
             Path(path, "late").touch()
         rmdir(path, **more)
 
-    monkeypatch.setattr(pdf, "find_browser", lambda: str(browser))
+    monkeypatch.setattr(files, "find_browser", lambda: str(browser))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(os, "rmdir", written)
-    pdf.html_to_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
+    files.html_to_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes() == b"%PDF-"
 
 
 def test_without_a_browser_the_message_names_the_remedy(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InfrastructureError, match="apt-get install chromium"):
-        pdf.html_to_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
+        files.html_to_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
     assert not (tmp_path / "page.pdf").exists()
 
 
@@ -63,16 +63,7 @@ def test_what_is_not_printed_is_left_out_before():
         "<details class='keep'>kept</details><script>var x;</script>"
         "<details>outer<details>inner</details>rest</details><p>c</p>"
     )
-    assert pdf.for_print(page) == (
+    assert files.for_print(page) == (
         "<p>a</p><p>b</p><details open><summary>t</summary>shown</details>"
         "<details class='keep'>kept</details><p>c</p>"
     )
-
-
-def test_a_long_table_is_cut_on_paper_and_says_so():
-    rows = "".join(f"<tr><td>{number}</td></tr>" for number in range(pdf.MOST_PRINTED_ROWS + 7))
-    printed = pdf.for_print(f"<table><tbody>{rows}</tbody></table>")
-    assert printed.count("<tr>") == pdf.MOST_PRINTED_ROWS + 1
-    assert "7 further rows are in the page itself" in printed
-    short = "<table><tbody><tr><td>1</td></tr></tbody></table>"
-    assert pdf.for_print(short) == short

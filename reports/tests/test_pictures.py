@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,15 +13,16 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.image import imread
 
 from assay.documents.report import take_out
 from assay.schema.criteria import criteria_from_text
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
-from reports.notation.palette import BAD, GOOD, Look
+from reports.notation.labels import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
-from reports.show.draw import svg_of
+from reports.show.draw import PNG_DPI, svg_of, write_pictures
 from reports.show.heat import SHADES
 from reports.show.lines import line_of
 from reports.show.panel import (
@@ -30,15 +32,13 @@ from reports.show.panel import (
     Mark,
     Panel,
     Picture,
-    Rule,
     Scale,
     Series,
-    Text,
     heat_panel,
     multiples,
     shares,
+    written,
 )
-from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
@@ -152,28 +152,19 @@ def test_a_band_on_a_logarithmic_axis_stays_above_zero(values: list[float]) -> N
 def test_each_mark_is_drawn_and_twice_the_same() -> None:
     marks: list[Mark] = [
         Series([1, 2], [3.5, 2], LOOK, "a", [3, 1.5], [4, 2.5], [(1, 3.6)]),
-        Rule(2.5, "y", dashes=(4, 3)),
-        Rule(1, "x", BAD, to=1.5),
-        Text("note", 1, 1),
+        partial(Axes.axhspan, ymin=2, ymax=3, color=BAD),
+        written("note", (1, 1)),
         Bars([1], [2], 0.5, BAD, edge=GOOD),
     ]
     x, y = Axis("across", counts=True), Axis("up", low=0)
     panel = Panel("title", marks, "alt", x, y, key={"call": BAD})
     svg = svg_of(panel)
     texts = re.findall(r">\s*([^<>]+?)\s*</", svg)
-    assert {"title", "up", "across", "note", "call", "a: 3.5 at 1 (up)", "1", "2"} <= set(texts)
+    assert {"title", "up", "across", "note", "call", "1", "2"} <= set(texts)
     assert svg.count("FillBetween") == 1
-    assert "stroke-dasharray: 4" in svg
     assert all(colour in svg for colour in (BAD, GOOD))
     assert svg_of(replace(panel)) == svg
     assert panel.names == {"a", ""}
-
-
-def test_each_marker_says_its_own_line_next_to_a_line_without_markers() -> None:
-    then, other = (Series([1, 2], y, Look(BAD, "", ()), f"then {y}") for y in ([1, 2], [3, 4]))
-    now = Series([1, 2], [5, 6], LOOK, "now")
-    svg = svg_of(Panel("title", [then, now, other], "alt"))
-    assert re.findall("<title>(.*?)</title>", svg) == ["now: 5 at 1 ()", "now: 6 at 2 ()"]
 
 
 @pytest.mark.parametrize(

@@ -69,12 +69,11 @@ def test_a_long_file_is_cut_between_characters(run):
 
 def test_of_very_many_launches_the_first_and_all_not_ok_are_listed(run, monkeypatch):
     monkeypatch.setattr(tables, "MOST_LISTED", 1)
-    monkeypatch.setattr(tables, "LEAST_LISTED", 1)
     build_report(run, formats=("html",))
     report = run / "report"
     page = (report / "index.html").read_text()
     ok = CASES[0]["id"]
-    assert "1 further launch that ended ok: unzip -p raw/bBLOCK.zip " in page
+    assert "1 further row not shown here" in page
     assert re.findall(r"<h2>(Block \d)", (report / "raw" / f"{ok}.html").read_text()) == ["Block 1"]
     failed = (report / "raw" / f"{FAILS}.html").read_text()
     assert re.findall(r"<h2>(Block \d)", failed) == ["Block 1", "Block 2"]

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from assay.documents.acceptance_files import RERUN, lists
-from plugins.contract.mixes import mix_facts, report_section
+from plugins.contract.mixes import Mix, MixJob, _fault, mix_facts, report_section
 from records.criteria import Criteria
 from records.run.record import read_records
-from reports.analysis.mix import Mix, MixJob, _fault
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.show.tables import RawLinks

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from records import criteria
 from records.run.plan import PlannedCase
 from records.site.pair_scans import NODE, PEER
-from reports.headline import limit_text
+from reports.answers import limit_text
 from reports.judgement import Item, JudgedCriterion, LaunchKey, verdict_of
 from reports.notation.units import as_stated, count_text, significant
 from reports.statistics import bounds

@@ -20,7 +20,7 @@ from scipy import special  # type: ignore[import-untyped]
 from records.criteria import LinksCriterion, NodesCriterion, SpreadCriterion
 from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_scans import sample_told
-from reports.headline import limit_text
+from reports.answers import limit_text
 from reports.judgement import Item, JudgedCriterion, listed_nodes
 from reports.notation.units import as_stated, significant
 from reports.statistics import levels

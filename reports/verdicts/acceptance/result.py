@@ -12,7 +12,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from records.run.record import checksum_of
-from reports import headline, result
+from reports import answers, result
 from reports.judgement import Item, JudgedCriterion
 from reports.notation import units
 from reports.notation.units import quantity
@@ -135,7 +135,7 @@ def _in_short(dossier: Dossier) -> Iterator[result.Block | None]:
     for criterion in dossier.judgement.criteria:
         item, lines = criterion.most_telling(), [criterion.note]
         if item is not None:
-            text = f"{headline.item_text(item)} {item.note}".rstrip()
+            text = f"{answers.item_text(item)} {item.note}".rstrip()
             lines = [text] if criterion.kind != "answers" else []
         waived = " (waived)" if criterion.verdict != criterion.effective else ""
         badge = result.Badge(f"{criterion.verdict}{waived}", TONES[criterion.verdict])
@@ -187,13 +187,13 @@ def telling_cells(criterion: JudgedCriterion) -> list[str]:
     if item is None:
         return [criterion.note, *["–"] * len(NUMBERS)]
     charged = f", charged to {item.charged_to}" if item.charged_to else ""
-    return [f"{headline.place_text(item)}{charged}", *number_cells(item)]
+    return [f"{answers.place_text(item)}{charged}", *number_cells(item)]
 
 
 def number_cells(item: Item) -> list[str]:
     """The observed value, the bound, the limit, n and the margin."""
-    words = [headline.centre_text(item), headline.bound_text(item), headline.limit_words(item)]
-    return [*words, str(item.n), headline.margin_text(item)]
+    words = [answers.centre_text(item), answers.bound_text(item), answers.limit_words(item)]
+    return [*words, str(item.n), answers.margin_text(item)]
 
 
 def _named(dossier: Dossier) -> Iterator[result.Block | None]:
@@ -204,7 +204,7 @@ def _named(dossier: Dossier) -> Iterator[result.Block | None]:
         [
             ("named", lambda row: Cell(units.sentence_case(row[0].title), badges=(row[0].state,))),
             ("by criterion", lambda row: titles[row[1].criterion]),
-            ("where", lambda row: headline.place_text(row[1])),
+            ("where", lambda row: answers.place_text(row[1])),
             (numeric("measured"), lambda row: _measured(row[1])),
             (NUMBERS, lambda row: number_cells(row[1])),
             ("re-runs", lambda row: row[1].note),
@@ -367,7 +367,7 @@ def _seals(dossier: Dossier) -> Iterator[result.Block | None]:
 def _test(criterion: JudgedCriterion) -> result.Test:
     """A criterion as a test: what is open or awaits a re-run is skipped, what is waived passes."""
     item = criterion.most_telling()
-    message = criterion.note if item is None else headline.item_text(item)
+    message = criterion.note if item is None else answers.item_text(item)
     outcome, kind = OUTCOMES[criterion.effective], criterion.effective.lower()
     name = f"{criterion.id}: {criterion.title}"
     return result.Test(f"acceptance.{criterion.kind}", name, outcome, message, kind)

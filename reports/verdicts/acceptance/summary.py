@@ -10,11 +10,20 @@ import numpy as np
 from records.criteria import Criterion
 from records.flags import MEANINGS, OVERSUBSCRIBED, UNPROVEN
 from records.site.node_facts import oddities
-from reports import commands, headline
-from reports.answers import Answer, State, listed
+from reports import commands
+from reports.answers import (
+    Answer,
+    State,
+    bound_text,
+    centre_text,
+    headline,
+    limit_words,
+    listed,
+    margin_text,
+)
 from reports.judgement import Item, JudgedCriterion
 from reports.load.loading import Run
-from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
+from reports.notation.labels import BAD, GOOD, INK, OPEN, QUIET, Look
 from reports.notation.units import count_text, sentence_case
 from reports.result import Sentence, Tone
 from reports.show import panel
@@ -46,7 +55,7 @@ def answer_of_acceptance(dossier: Dossier, name: str = "") -> Answer:
     elif judgement.verdict == "PASS":
         command = commands.verify(run, name)
     unknown = "; ".join([text for text, _, _ in _open(dossier)][:2])
-    return Answer(State[judgement.verdict], f"{headline.headline(judgement)}.", unknown, command)
+    return Answer(State[judgement.verdict], f"{headline(judgement)}.", unknown, command)
 
 
 def sentences(dossier: Dossier) -> list[Sentence]:
@@ -168,7 +177,7 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Iterator[panel.
         for text, colour in ((result.title, INK), (_margin_words(item), QUIET)):
             lines = panel.wrapped(text, 9, panel.WIDTH_IN - 0.1)
             words = "\n".join(lines)
-            marks.append(panel.Text(words, -_MOST_MARGIN, down, colour, vertical="top"))
+            marks.append(panel.written(words, (-_MOST_MARGIN, down), colour, va="top"))
             down += _LINE_IN * len(lines)
         marks += _margin_bar(down + 0.38 * _BAR_IN, item, _COLOUR[result.verdict])
         down += _BAR_IN
@@ -194,11 +203,11 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Iterator[panel.
 
 def _margin_words(item: Item) -> str:
     """ "−33.0 points, n2, bound ≤ 47 % (limit ≥ 75 %)", and what a pair is charged to."""
-    limit = f"(limit {headline.limit_words(item)})"
+    limit = f"(limit {limit_words(item)})"
     if not item.deciding_bounds:
-        return f"{headline.centre_text(item)}, {item.subject} {limit}"
-    bound = headline.bound_text(item)
-    words = f"{headline.margin_text(item)}, {item.subject}, bound {bound} {limit}"
+        return f"{centre_text(item)}, {item.subject} {limit}"
+    bound = bound_text(item)
+    words = f"{margin_text(item)}, {item.subject}, bound {bound} {limit}"
     return f"{words}, charged to {item.charged_to}" if item.charged_to else words
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,17 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.criteria import Criterion, Selection
-from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.metric import Register
+from records.plugins import hooks
 from records.run.plan import PlannedCase
 from records.run.provenance import SiteAsRun
 from records.run.rerun import rerun_ids
-from records.run.run_directory import open_run
 from records.site.limits import Nominal, nominal
 from records.site.pair_scans import NODE, PEER, SUMMARY, Indices
 from records.text.plain_text import natural_order
-from reports.analysis.mix import mix_of
 from reports.judgement import LaunchKey
 from reports.load.loading import AtKey, Run, Series
 from reports.load.scans import PairColumns, Scan, columns_of, joined
@@ -367,10 +364,8 @@ def _throughputs(parts: Sequence[Run]) -> dict[int, float]:
     """Throughputs of the whole mixes of a run and its re-runs, by their first blocks."""
     found, offset = dict[int, float](), 0
     for part in parts:
-        if part.plan.mix_blocks:
-            with suppress(AssayError):  # none of its mixes is whole
-                mix = mix_of(open_run(str(part.directory)))
-                found |= {first + offset: rate for first, rate in mix.throughputs.items()}
+        for throughputs in hooks("throughputs") if part.plan.mix_blocks else ():
+            found |= {first + offset: rate for first, rate in throughputs(part).items()}
         offset += part.plan.blocks
     return found
 

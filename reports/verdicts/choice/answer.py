@@ -20,7 +20,6 @@ from reports.notation.units import (
     about,
     all_text,
     count_text,
-    fixed,
     moment_text,
     p_text,
     sentence_case,
@@ -33,8 +32,8 @@ from reports.verdicts.choice.leader import choice
 _FINAL = (State.DECIDED, State.OPEN, State.MEASURED)
 #: Checks of an acceptance: what they give is judged by criteria.
 _BY_CRITERIA = ("node", "alltoall_pairs")
-#: Words of a reason that a headline tells, costs that it lists; open questions that a remark names.
-_MOST_REASON, _MOST_COSTS, _MOST_OPEN = 10, 4, 3
+#: Words of a reason that a headline tells; open questions that a remark names.
+_MOST_REASON, _MOST_OPEN = 10, 3
 
 
 def answer_of(analysis: Analysis) -> Answer:
@@ -168,12 +167,10 @@ def _all_failed(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _found(analysis: Analysis) -> Answer:
-    """Measured where nothing is compared, of one environment or too few blocks: costs as they are,
-    else the values of each check."""
-    run, found, good = analysis.run, analysis.comparisons, analysis.counts["ok"]
+    """Values of each check where nothing is compared: of one environment, or of too few blocks."""
+    run, good = analysis.run, analysis.counts["ok"]
     by_criteria = any(check in _BY_CRITERIA for check in analysis.checks)
-    if len(found.estimates) > 1 and not by_criteria:
-        return _estimated(run, found.reference, found.estimates)
+    compared = analysis.comparisons.scored and not by_criteria
     measured = {analysis.case(row).environment for row in analysis.rows}
     names = [name for name in run.plan.environments if name in measured]
     without = [name for name in run.plan.environments if name not in names]
@@ -190,30 +187,18 @@ def _found(analysis: Analysis) -> Answer:
         command = commands.more_blocks(run, LEAST_BLOCKS - run.blocks)
     elif len(names) == 1:
         unknown = "how other libraries would do: one environment was measured"
+    elif compared:
+        unknown = "which is best: too many launches failed for a comparison by blocks"
+        command = commands.more_blocks(run, LEAST_BLOCKS)
     who = f"{names[0]}: " if len(names) == 1 else ""
     further = f" and {len(values) - 1} more" if len(values) > 1 else ""
     what = f"{values[0]}{further}; " if values else ""
     return Answer(
-        State.OPEN if without else State.MEASURED,
+        State.OPEN if without or compared else State.MEASURED,
         f"{who}{what}{right} right.",
         unknown,
         command,
         (f"{listed(values, 12)}.",) if len(values) > 1 else (),
-    )
-
-
-def _estimated(run: Run, reference: str, estimates: dict[str, float]) -> Answer:
-    """Costs that nothing can be decided by, best first."""
-    ordered = sorted(estimates, key=estimates.__getitem__)
-    costs = listed([f"{name} {fixed(estimates[name], 2)}" for name in ordered], _MOST_COSTS)
-    few = run.blocks < LEAST_BLOCKS
-    head = f"{count_text(run.blocks, 'block')} cannot decide" if few else "Too many launches failed"
-    return Answer(
-        State.OPEN,
-        f"{head}; cost, {reference} = 1: {costs}.",
-        f"which is best: chance alone can give any order below {LEAST_BLOCKS} blocks in which all"
-        " have a value",
-        commands.more_blocks(run, LEAST_BLOCKS - run.blocks if few else LEAST_BLOCKS),
     )
 
 

@@ -30,7 +30,7 @@ from reports.show.rows import measured_in, provenance_rows
 from reports.show.section import headline_table
 from reports.show.tables import RawLinks, Table
 from reports.statistics.signed_rank import LEAST_N
-from reports.verdicts.choice import pictures, tables
+from reports.verdicts.choice import tables
 from reports.verdicts.choice.answer import answer_of, facts, remarks
 from reports.verdicts.choice.forms import ChoicePart, VerdictsForm, verdicts_form
 from reports.verdicts.choice.leader import leaders, leaders_table
@@ -79,7 +79,8 @@ def choice_result(
     counts = ", ".join(
         f"{count} {status}" for status in STATUSES if (count := analysis.counts[status])
     )
-    summary = [answer.sentence, *answer.details, *(note.text for note in notes)]
+    unknown = [f"Not known: {answer.unknown}."] if answer.unknown else []
+    summary = [answer.sentence, *answer.details, *unknown, *(note.text for note in notes)]
     data = verdicts_form(analysis, answer, warnings, summary)
     first: list[Block] = [*_overview(analysis), *notes, facts(analysis)]
     on_terminal = [_score_table(analysis, run.provenance.devices), _leaders_table(analysis)]
@@ -113,8 +114,8 @@ def run_pictures(analysis: Analysis, parts: Sequence[CheckPart]) -> list[Picture
 def _overview(analysis: Analysis) -> list[Picture]:
     """Overall cost, and each environment in each check."""
     found, footer = analysis.comparisons, partial(counted_footer, analysis)
-    costs = [pictures.score_picture(found.score, analysis.looks, footer)] if found.score else []
-    factors = pictures.factors_picture(found, [*analysis.looks], footer)
+    costs = [tables.score_picture(found.score, analysis.looks, footer)] if found.score else []
+    factors = tables.factors_picture(found, [*analysis.looks], footer)
     return [*costs, *([factors] if factors else [])]
 
 

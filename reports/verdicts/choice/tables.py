@@ -1,33 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the choice: places, pairs, every cell; launches that are not ok, and the evidence."""
+"""Tables and pictures of the choice: places, pairs, every cell; overall cost, each environment in
+each check; launches that are not ok, and the evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from records.flags import INVALID_ON_PURPOSE
 from records.metric import Register
 from records.run.plan import PlannedCase
 from records.run.record import checksum_of, raw_paths
-from reports.analysis.cells import ESTIMANDS
+from reports.analysis.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison
+from reports.analysis.compare import Comparisons
 from reports.analysis.run import Analysis
 from reports.analysis.score import OverallScore, Pair, Standing
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.notation import units
-from reports.notation.units import between, count_text, fixed, moment_text
+from reports.notation.labels import INK, QUIET, Look
+from reports.notation.units import between, fixed, level_text, moment_text, significant
 from reports.result import Badge, Section, Sentence
+from reports.show.panel import (
+    Axis,
+    Heat,
+    Mark,
+    Panel,
+    Picture,
+    Scale,
+    Series,
+    heat_panel,
+    rows_axis,
+)
 from reports.show.rows import name_cell
 from reports.show.tables import Cell, Heading, RawLinks, Table, numeric, pivot, slug, table_of
 from reports.verdicts.choice.forms import ChoicePart, pair_part
 
 #: Cases whose launches are listed.
 MOST_EVIDENCE_CASES = 120
-#: Ok launches that are listed with their raw output, of all these cases together; of each case at
-#: least LEAST_LISTED.
-MOST_LISTED, LEAST_LISTED = 10_000, 20
+#: Blocks whose ok launches are listed with their raw output.
+MOST_LISTED = 40
 MOST_REASON = 600
 _OUTPUT = "raw output, SHA-256"
 #: Reasons that are listed one by one.
@@ -160,9 +176,7 @@ def reasons_table(analysis: Analysis, links: RawLinks) -> Table | None:
 def listed_with_raw_output(run: Run) -> Mask:
     """Marks the launches that are listed with their raw output: all that are not ok, and of the
     others those of the first blocks, of a run with very many."""
-    cases = min(len(run.plan.cases), MOST_EVIDENCE_CASES)
-    most = max(LEAST_LISTED, MOST_LISTED // max(1, cases))
-    return np.asarray(~run.launches.of_status("ok") | (run.launches.block <= most))
+    return np.asarray(~run.launches.of_status("ok") | (run.launches.block <= MOST_LISTED))
 
 
 def _launch_cells(launch: Launch, links: RawLinks) -> list[str | Cell]:
@@ -187,18 +201,14 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
     listed = launches.where(wanted & (launches.case < MOST_EVIDENCE_CASES))
     for launch in sorted(listed, key=lambda item: (item.block, item.attempt)):
         by_case.setdefault(launch.case, []).append(launch)
-    further = np.bincount(launches.case[~wanted], minlength=len(analysis.run.plan.cases)).tolist()
-
+    every = np.bincount(launches.case, minlength=len(analysis.run.plan.cases)).tolist()
     headings = [*numeric("block", "attempt"), "status", "job", "started, UTC", _OUTPUT]
 
     def section(place: int, case: PlannedCase) -> Section:
         label, anchor = analysis.title(case), slug(case.id)
-        ok = count_text(further[place], "further launch", "further launches")
-        note = f"{ok} that ended ok: unzip -p raw/bBLOCK.zip '{case.id}.*' prints them."
-        note = note if further[place] else ""
-        found = by_case.get(place, [])
         lead = headings, lambda launch: _launch_cells(launch, links)
-        table = pivot(found, [lead], anchor=f"of-{anchor}", title=label, note=note)
+        rows, total = by_case.get(place, []), every[place]
+        table = pivot(rows, [lead], anchor=f"of-{anchor}", title=label, total=total)
         return Section(
             f"case-{anchor}",
             label,
@@ -209,3 +219,122 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
         )
 
     return [section(*item) for item in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES])]
+
+
+MOST_SCORED = 12
+_FACTORS = Scale(
+    "times the best",
+    3.0,
+    1.0,
+    {3.0: "≥ 3 ×", 2.0: "2 ×", 1.5: "1.5 ×", 1.2: "1.2 ×", 1.0: "1 ×"},
+    log=True,
+)
+
+
+#: Width of the bounds that decide.
+BOUNDS_WIDTH = 2.8
+#: Footer of a panel with these numbers of launches a point.
+Footer = Callable[[Sequence[int]], str]
+
+
+def score_picture(score: OverallScore, looks: Mapping[str, Look], footer: Footer) -> Picture:
+    """Overall cost over that of the first place, with the bounds that decide the places."""
+    shown, first = score.standings[:MOST_SCORED], score.standings[0].environment
+    title = f"Overall cost, {first} = 1"
+    alike: Any = {"xmin": 1 / LEAST_DIFFERENCE, "xmax": LEAST_DIFFERENCE, "color": QUIET}
+    marks: list[Mark] = [
+        partial(Axes.axvspan, alpha=0.14, linewidth=0, **alike),
+        partial(Axes.axvline, x=1, color=QUIET, linewidth=1),
+    ]
+    alt, levels = [], set()
+    for row, item in enumerate(shown):
+        look, ratio, told = looks[item.environment], 1.0, ""
+        if item.environment != first:
+            pair = score.pair(item.environment, first)
+            ratio, alone = pair.effect.ratio, pair.effect.interval
+            levels.add(alone.level)
+            if pair.judgement and pair.judgement.ends:
+                thick = Look(look.colour, "", ())
+                ends = [*pair.judgement.ends]
+                marks.append(Series(ends, [row] * 2, thick, width=BOUNDS_WIDTH, alpha=0.55))
+                told = f" ({pair.judgement.told(3)})"
+            thin = Look(INK, "|", ())
+            marks.append(Series([alone.low, alone.high], [row] * 2, thin, width=0.8, size=6))
+        marks.append(Series([ratio], [row], look, size=6))
+        alt.append(f"{item.environment}: place {item.places}, {significant(ratio)}{told}")
+    lines = f"\nthick: the bounds that decide\nthin: {level_text(min(levels))} of a pair alone"
+    panel = Panel(
+        title,
+        marks,
+        f"{title}. {'; '.join(alt)}",
+        Axis(f"smaller is better · grey: ±3 %{lines}"),
+        rows_axis([f"{item.environment} ({item.places})" for item in shown]),
+        footer([score.n]),
+        1.25 + 0.38 * len(shown),
+    )
+    caption = "Σ w·T over that of the reference; bars: intervals; in brackets: places."
+    return Picture("picture-score", "Overall cost of each environment", caption, [panel], [])
+
+
+def factors_picture(found: Comparisons, names: Sequence[str], footer: Footer) -> Picture | None:
+    """Cost of each environment overall and in each check, as a multiple of the best there."""
+    rows: list[tuple[str, _Costs]] = []
+    if score := found.score:
+        separated = [(pair.first, pair.second) for pair in score.pairs if pair.separated]
+        overall = {item.environment: item.cost for item in score.standings}
+        rows.append(("overall cost", _over_best(overall, separated)))
+    scopes: dict[str, list[Comparison]] = {}
+    for cell in found.overall:
+        scopes.setdefault(cell.scope, []).append(cell)
+    rows += [(scope, _scope_costs(cells)) for scope, cells in scopes.items()]
+    rows = [(name, costs) for name, costs in rows if len(costs) > 1]
+    if not rows:
+        return None
+    values = np.full((len(rows), len(names)), np.nan)
+    texts = {}
+    for row, (_, costs) in enumerate(rows):
+        for name, (factor, apart) in costs.items():
+            at = row, names.index(name)
+            values[at] = factor
+            texts[at] = f"{'' if apart else '≈ '}{significant(factor)}"
+    n = found.score.n if found.score else max(c.n for c in found.overall)
+    alt = "; ".join(
+        f"{name}: " + ", ".join(f"{env} {significant(times)}" for env, (times, _) in costs.items())
+        for name, costs in rows[:8]
+    )
+    heat = Heat([name for name, _ in rows], names, values, _FACTORS, texts)
+    return Picture(
+        "picture-factors",
+        "Each environment in each check",
+        "A multiple of the best in the row; brighter is better. ≈: not told apart from the best."
+        " The overall cost is the whole workload's time; a check's row is the geometric mean over"
+        " its points, in which a short message counts as much as a long one.",
+        [heat_panel("Cost in each check, the row's best = 1", footer([n]), heat, alt)],
+        [],
+    )
+
+
+#: Factor over the best, and whether the bounds tell it from the best.
+_Costs = dict[str, tuple[float, bool]]
+
+
+def _scope_costs(cells: Sequence[Comparison]) -> _Costs:
+    reference = cells[0].reference
+    ratios = {
+        cell.environment: 1 / cell.effect.ratio
+        for cell in cells
+        if cell.reference == reference and cell.effect is not None
+    }
+    apart = [
+        (cell.environment, cell.reference)
+        for cell in cells
+        if cell.judgement is not None and cell.judgement.separated
+    ]
+    return _over_best({reference: 1.0, **ratios}, apart)
+
+
+def _over_best(costs: dict[str, float], apart: Sequence[tuple[str, str]]) -> _Costs:
+    """Costs over the least one, told from it where the pair of both is `apart`."""
+    best = min(costs, key=costs.__getitem__)
+    known = {best, *(name for pair in apart if best in pair for name in pair)}
+    return {name: (cost / costs[best], name in known) for name, cost in costs.items()}

@@ -38,7 +38,7 @@ def headline(checked: Checked) -> str:
         worst, change = changed[0]
         amount = wording.compared(worst, change.before, change.after)
         if worst.of_peers:
-            amount += f" {wording.than(amount)} {count_text(change.n_before, 'other node')}"
+            amount += f" than {count_text(change.n_before, 'other node')}"
         day = wording.day_of(checked.history, change)
         return f"{_name(worst)}: {amount} since {day}{_more(changed)}."
     if checked.bad_launches:
@@ -52,7 +52,7 @@ def headline(checked: Checked) -> str:
     if suspects := judgement.of("suspect"):
         worst = max(suspects, key=lambda item: item.size)
         amount = wording.compared(worst, worst.reference or 0, worst.value or 0)
-        usual = f"{wording.than(amount)} {'' if worst.of_peers else 'in '}{wording.n_text(worst)}"
+        usual = f"than {'' if worst.of_peers else 'in '}{wording.n_text(worst)}"
         limit = f"(limit {percent(worst.limit)})"
         return f"{_name(worst)}: {amount} tonight {usual} {limit}{_more(suspects)}."
     if checked.state is State.LEARNING:

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from records.history.model import Change, History
 from reports.load.nights import context_starts
-from reports.notation.palette import INK, Look, looks
-from reports.notation.units import count_text, readable_unit, significant
+from reports.notation.labels import INK, QUIET, Look, looks
+from reports.notation.units import count_text, readable_unit
 from reports.show import panel
 from reports.verdicts.nightly import wording
 from reports.verdicts.nightly.check import Checked
@@ -111,7 +114,7 @@ def trend(checked: Checked, series: int) -> panel.Panel:
     places = list(range(first, nights))
     unit = readable_unit(key.unit, row[first:][np.isfinite(row[first:])].tolist())
     values = row / unit.factor
-    drawn = [*_value_marks(history, series, values, unit.label, places)]
+    drawn = [*_value_marks(history, series, values, places)]
     again = (history.reruns[series, first:] / unit.factor).tolist()
     drawn.append(panel.Series(places, again, Look(INK, "x", ()), width=0, size=5.5))
     level, limit = (float(column[series]) for column in (tonight.reference.median, tonight.limit))
@@ -120,11 +123,13 @@ def trend(checked: Checked, series: int) -> panel.Panel:
     low, high, middle = span(heights, values[first:], reference, float(tonight.floors[series]))
     marks: list[panel.Mark] = []
     if reference is not None:
-        marks.append(panel.Rule(middle * (1 - limit), "y", to=middle * (1 + limit)))
-        marks.append(panel.Rule(middle, "y", width=0.9))
+        ends: Any = {"ymin": middle * (1 - limit), "ymax": middle * (1 + limit)}
+        marks.append(partial(Axes.axhspan, color=QUIET, alpha=0.14, linewidth=0, **ends))
+        marks.append(partial(Axes.axhline, y=middle, color=QUIET, linewidth=0.9))
     starts = context_starts(history.nights, key.environment)[first:]
     for place in np.unique(starts[starts > first]).tolist():
-        marks.append(panel.Rule(place - 0.5, "x", width=0.9, dashes=(4, 3)))
+        dashed: Any = {"color": QUIET, "linewidth": 0.9, "linestyle": (0, (4, 3))}
+        marks.append(partial(Axes.axvline, x=place - 0.5, **dashed))
     marks += drawn
     for change in history.changes:
         if change.series == series and history.position(change.since) >= first:
@@ -142,20 +147,15 @@ def trend(checked: Checked, series: int) -> panel.Panel:
 
 
 def _value_marks(
-    history: History, series: int, values: NDArray[np.float64], unit: str, places: Sequence[int]
+    history: History, series: int, values: NDArray[np.float64], places: Sequence[int]
 ) -> Iterator[panel.Series]:
-    """Line with gaps where nothing was measured; a marker a night that tells its value; tonight's
-    larger."""
+    """Line with gaps where nothing was measured; a marker a night, tonight's larger."""
     environment = history.series[series].environment
     look = looks([environment])[environment]
     yield panel.Series(places, values[places].tolist(), Look(look.colour, "", ()), width=1.1)
     known = [place for place in places if np.isfinite(values[place])]
     for chosen, size in ((known[:-1], 2.8 if len(known) > 40 else 4.4), (known[-1:], 7.0)):
-        texts = [
-            f"{history.nights[place].date}: {significant(values[place], 4)} {unit}"
-            for place in chosen
-        ]
-        yield panel.Series(chosen, values[chosen].tolist(), look, width=0, size=size, texts=texts)
+        yield panel.Series(chosen, values[chosen].tolist(), look, width=0, size=size)
 
 
 def span(
@@ -183,7 +183,7 @@ def _change_marks(history: History, change: Change, factor: float) -> Iterator[p
     """A line at a change, and a circle at the level after it."""
     since = history.position(change.since)
     colour = _BAD if change.kind == "regression" else _GOOD
-    yield panel.Rule(since - 0.25, "x", colour, 1.3)
+    yield partial(Axes.axvline, x=since - 0.25, color=colour, linewidth=1.3)
     look = Look(colour, "o", ())
     yield panel.Series([since], [change.after / factor], look, width=0, size=9, face="none")
 

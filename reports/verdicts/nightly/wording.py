@@ -82,14 +82,9 @@ def value_text(
 
 
 def compared(key: SeriesKey | forms.SeriesPart, before: float, after: float) -> str:
-    """ "8.1 % slower", "1.83 × as slow"; "8.1 % worse" of what has no speed."""
+    """ "8.1 % slower", "slower by a factor of 1.83"; "8.1 % worse" of what has no speed."""
     ratio = before / after if key.better == "lower" else after / before
     return units.slower_text(ratio, after / before - 1, speed=units.has_speed(key.unit))
-
-
-def than(amount: str) -> str:
-    """The word between what `compared` gives and what it is compared with."""
-    return "as" if " × as " in amount else "than"
 
 
 def amount(key: SeriesKey | forms.SeriesPart, before: float, after: float) -> str:
