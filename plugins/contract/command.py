@@ -49,10 +49,9 @@ from plugins.contract.log import (
     open_contract,
 )
 from plugins.contract.model import Stage
-from plugins.contract.planning import planned
 from plugins.contract.result import contract_result
 from plugins.contract.stability.command import watch_command
-from plugins.contract.stages import judge_again, refuse_blocked, run_period, run_stage
+from plugins.contract.stages import judge_again, planned, refuse_blocked, run_period, run_stage
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import as_text
