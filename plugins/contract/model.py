@@ -46,7 +46,6 @@ class Stability(Section):
     )
     partitions: list[str] = key("Only nodes of these partitions; none: all.", default=[])
     file_systems: list[str] = key("Folders that are written at each look.", default=[])
-    probe_s: float = key("Length of a probe job in real time; 0: none.", "s", 0, ge=0)
 
     @model_validator(mode="after")
     def _promises(self) -> Stability:

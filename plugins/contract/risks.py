@@ -24,16 +24,7 @@ from plugins.contract.forms import ContractRisk
 from plugins.contract.loading import LoadedStage
 from plugins.contract.model import Contract, Risks
 from plugins.contract.period import period_risks
-from records.criteria import (
-    Criteria,
-    Criterion,
-    EfficiencyCriterion,
-    MixCriterion,
-    RatioCriterion,
-    Selection,
-    SuccessCriterion,
-    UnitCriterion,
-)
+from records import criteria as kinds
 from records.errors import AssayError
 from records.run.plan import Plan, PlannedCase
 from records.site.limits import Nominal, bound, is_beyond
@@ -74,7 +65,7 @@ class Chances:
 
 
 def chances(
-    criteria: Criteria,
+    criteria: kinds.Criteria,
     repeats: int,
     log_margin: float,
     cv: float,
@@ -156,13 +147,13 @@ def _at_most_nodes(plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, cases=cases)
 
 
-def selections_of(criteria: Sequence[Criterion]) -> list[Selection]:
+def selections_of(criteria: Sequence[kinds.Criterion]) -> list[kinds.Selection]:
     """What criteria judge, and the references that they judge it against."""
     references = (getattr(one, "reference", None) for one in criteria)
     return [*criteria, *(one for one in references if one is not None)]
 
 
-def planned_values(plan: Plan, selections: Sequence[Selection]) -> Iterator[Values]:
+def planned_values(plan: Plan, selections: Sequence[kinds.Selection]) -> Iterator[Values]:
     """Every value of a plan that these ask for, one block of 1 each."""
     metrics = dict.fromkeys((one.check, one.metric) for one in selections)
     for case in plan.cases:
@@ -222,23 +213,25 @@ class _Judged:
     spread_from: str
     word: str = "launch"
 
-    def risk(self, criterion: Criterion) -> ContractRisk | None:
+    def risk(self, criterion: kinds.Criterion) -> ContractRisk | None:
         """The risks of a criterion, None of one without a limit of its own; one that judges nothing
         that is planned is named so."""
-        if isinstance(criterion, SuccessCriterion):
+        if isinstance(criterion, kinds.SuccessCriterion):
             return self._success(criterion)
         planned = [*planned_values(self.plan, selections_of([criterion]))]
         values = evidence_of(self.plan, self.rates, planned).selected(criterion)
-        if isinstance(criterion, UnitCriterion):
+        if isinstance(criterion, kinds.UnitCriterion):
             self._refuse_beyond_peak(criterion, values)
-        if isinstance(criterion, MixCriterion) and (values or not criterion.check):
+        if isinstance(criterion, kinds.MixCriterion) and (values or not criterion.check):
             return self._by_mix()._limit(criterion, len({one.case.id for one in values}) or 1)
         if not values:
             ends = Chances(0.0, 0.0), Chances(0.0, 0.0)
             risk = self._made(criterion, limit="–", promise="–", chances=ends)
             risk.remedy = "it judges nothing that the stage runs here; see environment and where"
             return risk
-        if isinstance(criterion, UnitCriterion | RatioCriterion | EfficiencyCriterion):
+        if isinstance(
+            criterion, kinds.UnitCriterion | kinds.RatioCriterion | kinds.EfficiencyCriterion
+        ):
             return self._limit(criterion, len(values))
         return None
 
@@ -250,14 +243,16 @@ class _Judged:
         return replace(self, loaded=loaded, plan=plan, word="mix")
 
     def _limit(
-        self, criterion: UnitCriterion | RatioCriterion | EfficiencyCriterion, count: int
+        self,
+        criterion: kinds.UnitCriterion | kinds.RatioCriterion | kinds.EfficiencyCriterion,
+        count: int,
     ) -> ContractRisk:
         least = criterion.at_least
-        most = None if isinstance(criterion, EfficiencyCriterion) else criterion.at_most
+        most = None if isinstance(criterion, kinds.EfficiencyCriterion) else criterion.at_most
         limit = least if least is not None else (most or 1.0)
         promise = criterion.promise
         margin = log(MARGIN) if not promise else abs(log(promise / limit))
-        unit = criterion.unit if isinstance(criterion, UnitCriterion) else "1"
+        unit = criterion.unit if isinstance(criterion, kinds.UnitCriterion) else "1"
         given = (
             limit * exp(margin if least is not None else -margin) if promise is None else promise
         )
@@ -292,7 +287,7 @@ class _Judged:
         what = "repeats" if self.word == "launch" else "mixes"
         return f"{enough} {what} decide, {self.plan.blocks} do not"
 
-    def _success(self, criterion: SuccessCriterion) -> ContractRisk:
+    def _success(self, criterion: kinds.SuccessCriterion) -> ContractRisk:
         cases = [case for case in self.plan.cases if case.skipped is None]
         counts: dict[str, int] = {}
         for case in cases:
@@ -315,7 +310,7 @@ class _Judged:
 
     def _made(
         self,
-        criterion: Criterion,
+        criterion: kinds.Criterion,
         *,
         chances: tuple[Chances, ...],
         repeats: str = "",
@@ -342,7 +337,7 @@ class _Judged:
             **words,
         )
 
-    def _refuse_beyond_peak(self, criterion: UnitCriterion, values: Sequence[Values]) -> None:
+    def _refuse_beyond_peak(self, criterion: kinds.UnitCriterion, values: Sequence[Values]) -> None:
         """Raise AssayError where limit or promise are better than what bounds the metric here."""
         for one in values:
             metric = self.plan.register.metrics[criterion.metric]

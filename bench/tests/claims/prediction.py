@@ -85,17 +85,17 @@ def _campaign(
         run = machine_run(Path(folder) / "run", counts, truth, seed=seed)
         outcome = predict(analyse(load_run(run)), TARGETS)
     for item in outcome.predicted:
-        noted = 0 < truth.serial <= max(map(serial_share, item.part.notes), default=0.0)
-        for one in item.part.points:
+        noted = 0 < truth.serial <= max(map(serial_share, item.notes), default=0.0)
+        for one in item.points:
             nodes = one.nodes
-            if item.subject.check == "hpl":
+            if item.check == "hpl":
                 n = int(one.problem.split()[2])
                 parts = truth.system_s(n, squarest_grid(nodes))
             else:
                 parts = truth.lattice_s(LATTICE, nodes, 100)
             true_s = float(np.dot(parts, np.exp(truth.luck * rng.standard_normal(2))))
             found = one.time_s
-            what = f"{item.subject.check}, {item.subject.scaling}"
+            what = f"{item.check}, {item.scaling}"
             yield what, found.holds(true_s), noted, float(np.log(found.high / found.low))
 
 
