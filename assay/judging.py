@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,16 +34,17 @@ def judged_run(
     rerun: bool = False,
     site: str | None = None,
     live: bool | None = None,
+    begun: Callable[[RunDirectory], object] = lambda _: None,
 ) -> Dossier:
     """Judge a run with its known re-runs and those `added`, and write its document.
 
     `rerun`: run what is open again, on `site` or where the run was made, and judge again, until
-    nothing is asked for.
+    nothing is asked for; `begun` learns of each such run.
     """
     dossier = _judge(run, criteria, text, added)
     while rerun and dossier.judgement.rerun:
         where = site or run.provenance().site.asked_as or run.plan().site
-        status = start_run(str(run.path / FOLDER / store.RERUN), where, live)
+        status = start_run(str(run.path / FOLDER / store.RERUN), where, live, begun=begun)
         added.append(Path(status.run))
         dossier = _judge(run, criteria, text, added)
     return dossier

@@ -30,29 +30,13 @@ from assay.schema.document import clipped
 from assay.schema.problems import did_you_mean, listed
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of
-from plugins.contract.documents import (
-    RISKS,
-    SUMS,
-    contract_file,
-    course_of,
-    verify_contract,
-    write_documents,
-)
+from plugins.contract import documents, log
 from plugins.contract.forms import ContractRisksForm
 from plugins.contract.loading import load_contract
-from plugins.contract.log import (
-    CONTRACT,
-    CONTRACTS,
-    ContractCourse,
-    ContractFolder,
-    create_contract,
-    open_contract,
-)
 from plugins.contract.model import Stage
-from plugins.contract.planning import planned
 from plugins.contract.result import contract_result
 from plugins.contract.stability.command import watch_command
-from plugins.contract.stages import judge_again, refuse_blocked, run_period, run_stage
+from plugins.contract.stages import judge_again, planned, refuse_blocked, run_period, run_stage
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import as_text
@@ -70,10 +54,12 @@ def start_command(arguments: argparse.Namespace) -> int:
     add_checks_of(arguments.site)
     contract, text, path = load_contract(arguments.name)
     loaded, risks = planned(contract, path.parent, arguments.site)
-    texts = {CONTRACT: text} | {name: kept for one in loaded for name, kept in one.files.items()}
-    folder = create_contract(contract.name, texts)
+    texts = {log.CONTRACT: text} | {
+        name: kept for one in loaded for name, kept in one.files.items()
+    }
+    folder = log.create_contract(contract.name, texts)
     declared = as_text(ContractRisksForm(risks=risks)).encode()
-    write_whole(folder.path / RISKS, declared)
+    write_whole(folder.path / documents.RISKS, declared)
     seal = hashlib.sha256(declared).hexdigest()
     folder.append("started", site=arguments.site, file=str(path.resolve()), seal=seal)
     _show(folder, as_json=arguments.json)
@@ -82,15 +68,15 @@ def start_command(arguments: argparse.Namespace) -> int:
 
 def status_command(arguments: argparse.Namespace) -> int:
     """`assay contract status`: print how far a contract is; gives the status of its verdict."""
-    return _show(open_contract(arguments.contract), as_json=arguments.json)
+    return _show(log.open_contract(arguments.contract), as_json=arguments.json)
 
 
 def next_command(arguments: argparse.Namespace) -> int:
     """`assay contract next`: run the next stage, or the one that is named, once more."""
-    folder = open_contract(arguments.contract)
+    folder = log.open_contract(arguments.contract)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with folder.alone():
-        course = course_of(folder)
+        course = documents.course_of(folder)
         add_checks_of(course.site)
         stage = _stage(course, arguments.stage) if arguments.stage else course.next_stage
         if stage is None:
@@ -104,17 +90,17 @@ def next_command(arguments: argparse.Namespace) -> int:
             run_period(folder, course, stage)
         else:
             run_stage(folder, course, stage, False if arguments.json else None)
-        verdict = course_of(folder).verdict_of(stage.name)
+        verdict = documents.course_of(folder).verdict_of(stage.name)
     _show(folder, as_json=arguments.json)
     return STATUS.get(verdict, ExitStatus.INCONCLUSIVE)
 
 
 def waive_command(arguments: argparse.Namespace) -> int:
     """`assay contract waive`: book a waiver, and judge the stage with it; nothing is run."""
-    folder = open_contract(arguments.contract)
+    folder = log.open_contract(arguments.contract)
     by, reason = _said(arguments.by, "--by"), _said(arguments.reason, "--reason")
     with folder.alone():
-        course = course_of(folder)
+        course = documents.course_of(folder)
         add_checks_of(course.site)
         stage = _stage(course, arguments.stage)
         until = _day(arguments.until)
@@ -128,16 +114,16 @@ def waive_command(arguments: argparse.Namespace) -> int:
                 reason=reason,
                 until=until,
             )
-        judge_again(folder, course_of(folder), stage)
+        judge_again(folder, documents.course_of(folder), stage)
     return _show(folder, as_json=arguments.json)
 
 
 def sign_command(arguments: argparse.Namespace) -> int:
     """`assay contract sign`: book who signs a stage, or the whole contract, as it is now."""
-    folder = open_contract(arguments.contract)
+    folder = log.open_contract(arguments.contract)
     by = _said(arguments.by, "--by")
     with folder.alone():
-        course = course_of(folder)
+        course = documents.course_of(folder)
         roles = [party.role for party in course.contract.parties]
         if arguments.role not in roles:
             raise AssayError(
@@ -156,45 +142,45 @@ def sign_command(arguments: argparse.Namespace) -> int:
         told = {"by": by, "role": arguments.role, "reason": arguments.reason or ""}
         folder.append("signed", stage=name, verdict=verdict, **told)
         if arguments.key is not None:
-            write_documents(folder)
-            sign(folder.path / SUMS, arguments.key)
+            documents.write_documents(folder)
+            sign(folder.path / documents.SUMS, arguments.key)
     return _show(folder, as_json=arguments.json)
 
 
 def report_command(arguments: argparse.Namespace) -> int:
     """`assay contract report`: write the documents; gives the status of the verdict."""
-    folder = open_contract(arguments.contract)
+    folder = log.open_contract(arguments.contract)
     with folder.alone():
-        written = write_documents(folder)
+        written = documents.write_documents(folder)
     return _show(folder, [str(path) for path in written], as_json=arguments.json)
 
 
 def verify_command(arguments: argparse.Namespace) -> int:
     """`assay contract verify`: print what was verified; FAIL where something differs."""
     folder, document = _to_verify(arguments.target)
-    checks = verify_contract(folder, document, arguments.seal, arguments.signers)
+    checks = documents.verify_contract(folder, document, arguments.seal, arguments.signers)
     proven = bool(arguments.seal or arguments.signers)
     return tell_checks(folder.path, checks, proven=proven, as_json=arguments.json)
 
 
-def _to_verify(name: str | None) -> tuple[ContractFolder, Path | None]:
+def _to_verify(name: str | None) -> tuple[log.ContractFolder, Path | None]:
     """The folder of a contract, given itself or by its document."""
     document = Path(name) if name and Path(name).is_file() else None
     if document is None:
-        return open_contract(name), None
+        return log.open_contract(name), None
     with document.open("rb") as file:
         head = file.read(1 << 16).decode("utf-8", "replace")
     named = re.search(r'<meta name="assay-run" content="([\w.-]+)">', head)
-    folders = document.parent, CONTRACTS / (named[1] if named else "")
-    found = next((folder for folder in folders if kind_at(folder / CONTRACT)), None)
+    folders = document.parent, log.CONTRACTS / (named[1] if named else "")
+    found = next((folder for folder in folders if kind_at(folder / log.CONTRACT)), None)
     if found is None:
         raise AssayError(f"{document}: not the document of a contract that is here")
-    return ContractFolder(found), document
+    return log.ContractFolder(found), document
 
 
-def _show(folder: ContractFolder, files: list[str] | None = None, *, as_json: bool) -> int:
+def _show(folder: log.ContractFolder, files: list[str] | None = None, *, as_json: bool) -> int:
     """Print the contract as it is now; gives the status of its verdict."""
-    contract = contract_file(folder)
+    contract = documents.contract_file(folder)
     if as_json:
         print(as_text(contract.form), end="")
     else:
@@ -202,7 +188,7 @@ def _show(folder: ContractFolder, files: list[str] | None = None, *, as_json: bo
     return STATUS.get(contract.course.verdict, ExitStatus.INCONCLUSIVE)
 
 
-def _stage(course: ContractCourse, name: str) -> Stage:
+def _stage(course: log.ContractCourse, name: str) -> Stage:
     """The stage of a command line."""
     stage, names = course.contract.stage(name), [one.name for one in course.contract.stages]
     if stage is None:
@@ -214,8 +200,8 @@ def _stage(course: ContractCourse, name: str) -> Stage:
 
 
 def _criteria(
-    folder: ContractFolder,
-    course: ContractCourse,
+    folder: log.ContractFolder,
+    course: log.ContractCourse,
     stage: Stage,
     name: str | None,
     subject: str | None,
@@ -223,7 +209,7 @@ def _criteria(
     """The criterion that is waived, or without a name all that are not met; of a `subject` those in
     which it is not met."""
     attempts = course.attempts(stage.name)
-    kept = contract_file(folder).judgement(attempts[-1]) if attempts else None
+    kept = documents.contract_file(folder).judgement(attempts[-1]) if attempts else None
     judged = {one.id: one for one in kept.criteria} if kept else {}
     if name is not None and name not in judged:
         has = f"has {listed(judged)}" if judged else "has not been judged yet"
@@ -292,7 +278,6 @@ _WATCH = (
     argument("--scale", "contract time that passes in a second; 720: a day in 2 min", type=float),
     repeated("--partition", "watch only nodes of this one; may be repeated", dest="partitions"),
     repeated("--file-system DIR", "also write a file there; may be repeated", dest="file_systems"),
-    _span("probe", "keep a job of one node running that long in real time"),
     argument("--availability", "what is promised, e.g. 99%%", **_SHARE),
     _span("mtbi", "mean time between interrupts that is promised, e.g. 720h"),
     _span("mtti", "mean time between killed jobs that is promised"),

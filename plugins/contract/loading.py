@@ -14,12 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay import known_files
-from assay.schema.criteria import (
-    contradictions,
-    criteria_from_text,
-    criteria_problems,
-    load_criteria,
-)
+from assay.schema import criteria as faults
 from assay.schema.document import Location, Problem, read_text
 from assay.schema.loading import file_of, load_campaign
 from assay.schema.model import Campaign
@@ -105,7 +100,7 @@ def loaded_stage(contract: Contract, stage: Stage, folder: Path) -> LoadedStage:
     if stage.judged_by is not None:
         file = _here(stage.judged_by, folder)
         try:
-            return LoadedStage(stage, campaign, *load_criteria(file, campaign.checks))
+            return LoadedStage(stage, campaign, *faults.load_criteria(file, campaign.checks))
         except AssayError as error:
             raise AssayError(f"stage {stage.name}: {error}", error.status) from error
     criteria = Criteria.model_validate(_as_criteria(stage.model_dump(), contract))
@@ -133,7 +128,7 @@ def kept_criteria(
     their text."""
     path = folder.path / f"{stage}.{_CRITERIA}"
     text = read_text(path)
-    return _with_waivers(criteria_from_text(str(path), text, checks), text, waivers)
+    return _with_waivers(faults.criteria_from_text(str(path), text, checks), text, waivers)
 
 
 def _with_waivers(criteria: Criteria, text: str, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:
@@ -211,11 +206,11 @@ def _every_problem(value: dict[str, Any]) -> Iterator[Problem]:
                 with suppress(ValidationError, AttributeError):
                     one = LimitCriterion.model_validate(entry)
                     placed.append((("stages", number, "criteria", index), one))
-    yield from contradictions(placed)
+    yield from faults.contradictions(placed)
 
 
 def _criteria_problems(stage: dict[str, Any], place: tuple[str, int]) -> Iterator[Problem]:
     given = {"schema": 1, "name": "stage", "title": "stage", "criteria": stage["criteria"]}
-    for problem in criteria_problems(given):
+    for problem in faults.criteria_problems(given):
         if problem.location[:1] == ("criteria",):
             yield Problem((*place, *problem.location), problem.message)

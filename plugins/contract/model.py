@@ -19,6 +19,10 @@ class Risks(Section):
     buyer: float = key("Of accepting a machine at the limit.", "1", 0.05, gt=0, lt=0.5)
     vendor: float = key("Of not accepting a machine that keeps its promise.", "1", 0.1, gt=0, lt=1)
 
+    def allow(self, buyer: float, vendor: float) -> bool:
+        """True where both parties' risks are as the contract allows."""
+        return buyer <= self.buyer + 1e-9 and vendor <= self.vendor + 1e-9
+
 
 class Stability(Section):
     """A period in which outages are booked by `assay contract watch`, and what it must show."""
@@ -42,7 +46,6 @@ class Stability(Section):
     )
     partitions: list[str] = key("Only nodes of these partitions; none: all.", default=[])
     file_systems: list[str] = key("Folders that are written at each look.", default=[])
-    probe_s: float = key("Length of a probe job in real time; 0: none.", "s", 0, ge=0)
 
     @model_validator(mode="after")
     def _promises(self) -> Stability:

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A period of stability as a kept judgement: each promise a criterion, as those of runs are."""
+"""A period of stability: what its promises risk, and as a kept judgement, each promise a criterion,
+as those of runs are."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from plugins.contract.forms import PERIOD, KeptJudgement
+from plugins.contract.forms import PERIOD, ContractRisk, KeptJudgement
+from plugins.contract.model import Risks, Stability
+from plugins.contract.reliability import Demonstration, availability_pass_chance
 from plugins.contract.stability.judge import Figures, JudgedPromise
 from reports.judgement import Item, JudgedCriterion
+from reports.notation.units import percent
 from reports.statistics.bounds import Verdict, worst
 
+#: Node hours that an outage is assumed to cost.
+OUTAGE_NODE_H = 8.0
 _VERDICTS: dict[str, Verdict] = {"PASS": "PASS", "FAIL": "FAIL"}
 
 
@@ -82,4 +88,61 @@ def _item(one: JudgedPromise, verdict: Verdict, more: dict[str, Any]) -> Item:
         note=one.why,
         launches=0,
         **more,
+    )
+
+
+def period_risks(
+    allowed: Risks, stage: str, period: Stability, nodes: int
+) -> Iterator[ContractRisk]:
+    """The risks of a period's promises."""
+    for name, hours in (("MTBI", period.mtbi_h), ("job MTTI", period.mtti_h)):
+        if hours is not None:
+            test = Demonstration.of(period.days * 86400, hours * 3600)
+            ends = (test.buyers_risk, test.vendors_risk(period.better)) if test.decides else (0, 1)
+            words = f"at least {hours:g} h", f"{period.better * hours:g} h"
+            decided = test.decides and ends[1] <= allowed.vendor
+            why = "" if decided else test.sentence.rstrip(".")
+            yield _of_period(stage, period, name, words=words, ends=ends, why=why)
+    if period.availability is not None:
+        total, limit = nodes * period.days * 24, period.availability
+        passes = [
+            availability_pass_chance(limit, total, OUTAGE_NODE_H, k) for k in (1.0, period.better)
+        ]
+        ends = passes[0], 1 - passes[1]
+        words = f"at least {percent(limit, 2)}", percent(1 - (1 - limit) / period.better, 2)
+        why = (
+            f"outages are assumed to cost {OUTAGE_NODE_H:g} node hours each; a longer period"
+            " decides more"
+        )
+        decided = allowed.allow(*ends)
+        yield _of_period(
+            stage, period, "availability", words=words, ends=ends, why="" if decided else why
+        )
+
+
+def _of_period(
+    stage: str,
+    period: Stability,
+    name: str,
+    *,
+    words: tuple[str, str],
+    ends: tuple[float, float],
+    why: str,
+) -> ContractRisk:
+    """The risk of a promise of a period: `words` are its limit and the promise, `ends` both
+    parties' risks, `why` says what leaves it open."""
+    return ContractRisk(
+        stage=stage,
+        criterion=period_id(name),
+        title=f"{name} of the period",
+        limit=words[0],
+        promise=words[1],
+        repeats=f"{period.days:g} days",
+        spread=None,
+        spread_from="",
+        buyer=ends[0],
+        vendor=ends[1],
+        refused=0.0,
+        decided=not why,
+        remedy=why,
     )

@@ -3,14 +3,15 @@
 limit passes (the buyer's), and that one at the promise does not (the vendor's).
 
 Values against a limit are drawn as launches of log-normal scatter and judged by the bounds and the
-re-runs of the criteria; nodes, links and spreads by whole simulated machines; shares of right
-answers and mean times by their exact distributions.
+re-runs of the criteria; shares of right answers and mean times by their exact distributions. Nodes,
+links and spreads are compared within the machine itself: no risk of theirs is declared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from math import exp, log
 from typing import Any
 
@@ -18,47 +19,37 @@ import msgspec
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
+from checks.common.registry import checks_with
 from plugins.contract.forms import ContractRisk
 from plugins.contract.loading import LoadedStage
-from plugins.contract.machines import MARGIN, SimulatedMachines, at_most_nodes
-from plugins.contract.model import Contract, Risks, Stability
-from plugins.contract.period import period_id
-from plugins.contract.reliability import Demonstration, availability_pass_chance
-from records.criteria import (
-    Criteria,
-    Criterion,
-    EfficiencyCriterion,
-    LinksCriterion,
-    MixCriterion,
-    NodesCriterion,
-    RatioCriterion,
-    SpreadCriterion,
-    SuccessCriterion,
-    UnitCriterion,
-)
+from plugins.contract.model import Contract, Risks
+from plugins.contract.period import period_risks
+from records import criteria as kinds
 from records.errors import AssayError
-from records.run.plan import Plan
+from records.run.plan import Plan, PlannedCase
 from records.site.limits import Nominal, bound, is_beyond
 from reports.answers import limit_text
 from reports.notation.units import about, count_text, percent
 from reports.statistics.bounds import level_of_look, row_bounds, share_bounds
-from reports.statistics.descriptive import clopper_pearson, lag_1, widening
-from reports.verdicts.acceptance.values import NOMINAL_KEYS, Values
+from reports.statistics.descriptive import lag_1, widening
+from reports.verdicts.acceptance.values import (
+    NOMINAL_KEYS,
+    CriterionEvidence,
+    LaunchRef,
+    Values,
+)
 
 #: Contracts drawn for a declared risk, and for each design that is looked at in search of one.
 TRIALS, TRIALS_OF_SEARCH = 20_000, 2_000
-#: Machines drawn for a criterion on nodes, links or a spread; the most where fewer leave a risk
-#: uncertain by more than a point.
-MACHINES, POINT = (200, 800, 2000), 0.01
-#: How much farther from the others than its limit a node or pair is, that is surely found.
-FARTHER = 1.5
+#: What a limit in a metric's own unit, or of a peak, is exceeded by where no promise is given.
+MARGIN = 1.1
+#: The nodes of a greater plan whose values are counted: they are judged as those of all.
+MOST_NODES = 16
 #: Values of one criterion that are drawn one by one; of more, the risks follow from these.
 MOST_VALUES = 16
 #: Repeats and jobs that are looked at in search of what decides.
 REPEATS = (*range(3, 13), 15, 18, 20, 25, 30, 40, 50, 60, 80, 100)
 MOST_JOBS = 5_000
-#: Node hours that an outage is assumed to cost.
-OUTAGE_NODE_H = 8.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,7 @@ class Chances:
 
 
 def chances(
-    criteria: Criteria,
+    criteria: kinds.Criteria,
     repeats: int,
     log_margin: float,
     cv: float,
@@ -126,7 +117,7 @@ def contract_risks(
     nodes: int,
     seen: dict[tuple[str, str], tuple[float, str]],
 ) -> list[ContractRisk]:
-    """The declared risks of every criterion. `seen`: the spread of a stage's criterion in an
+    """The declared risks of the criteria. `seen`: the spread of a stage's criterion in an
     earlier run, and its words; others are assumed. Raises AssayError for a promise that no machine
     of this site can keep."""
     found = list[ContractRisk]()
@@ -134,12 +125,80 @@ def contract_risks(
         loaded = replace(given, criteria=given.criteria.with_mixes_of(plan.mix_blocks))
         for criterion in loaded.criteria.criteria:
             spread = seen.get((loaded.stage.name, criterion.id), (loaded.stage.spread, "assumed"))
-            judged = _Judged(contract.risks, loaded, at_most_nodes(plan), rates, *spread)
-            found.append(judged.risk(criterion))
+            judged = _Judged(contract.risks, loaded, _at_most_nodes(plan), rates, *spread)
+            if risk := judged.risk(criterion):
+                found.append(risk)
     for stage in contract.stages:
         if stage.stability is not None:
-            found += _stability(contract.risks, stage.name, stage.stability, nodes)
+            found += period_risks(contract.risks, stage.name, stage.stability, nodes)
     return found
+
+
+def _at_most_nodes(plan: Plan) -> Plan:
+    """The plan on MOST_NODES nodes at most."""
+    cases = [
+        msgspec.structs.replace(
+            case,
+            nodes=min(case.nodes, MOST_NODES),
+            ranks=case.ranks if case.nodes <= MOST_NODES else MOST_NODES * case.ranks_per_node,
+        )
+        for case in plan.cases
+    ]
+    return msgspec.structs.replace(plan, cases=cases)
+
+
+def selections_of(criteria: Sequence[kinds.Criterion]) -> list[kinds.Selection]:
+    """What criteria judge, and the references that they judge it against."""
+    references = (getattr(one, "reference", None) for one in criteria)
+    return [*criteria, *(one for one in references if one is not None)]
+
+
+def planned_values(plan: Plan, selections: Sequence[kinds.Selection]) -> Iterator[Values]:
+    """Every value of a plan that these ask for, one block of 1 each."""
+    metrics = dict.fromkeys((one.check, one.metric) for one in selections)
+    for case in plan.cases:
+        for check, metric in metrics if case.skipped is None else ():
+            if check == case.check:
+                asked = [one.where for one in selections if one.metric == metric]
+                for at in _points(plan, case, asked):
+                    yield Values(case, metric, at, np.ones(1, np.int64), np.ones(1))
+
+
+def _points(
+    plan: Plan, case: PlannedCase, asked: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """The points of a case at which something is asked for: each node, or pair of nodes."""
+    points = {*checks_with(plan.brought)[case.check].points}
+    names = [f"n{number + 1}" for number in range(case.nodes)]
+    places: list[dict[str, Any]] = [{}]
+    if {"node", "peer"} <= points:
+        places = [{"node": one, "peer": two} for one, two in combinations(names, 2)]
+    elif "node" in points:
+        places = [{"node": name} for name in names]
+    further = [{k: v for k, v in where.items() if k in points} for where in asked] or [{}]
+    for extra in {str(point): point for point in further}.values():
+        yield from ({**place, **extra} for place in places)
+
+
+def evidence_of(
+    plan: Plan,
+    rates: Nominal,
+    values: Sequence[Values],
+    throughputs: Mapping[int, float] | None = None,
+) -> CriterionEvidence:
+    """Evidence of a run of the plan that gave these values."""
+    cases = [case for case in plan.cases if case.skipped is None]
+    launches = {
+        (case.id, block): LaunchRef("simulated", case.id, block, "ok", (), {})
+        for case in cases
+        for block in range(1, plan.blocks + 1)
+    }
+    names = tuple(f"n{n + 1}" for n in range(max((case.nodes for case in cases), default=0)))
+    return CriterionEvidence(
+        *([*values], launches, cases, plan.register, rates, names, plan.blocks + 1),
+        mix_blocks=plan.mix_blocks,
+        throughputs=throughputs or {},
+    )
 
 
 @dataclass(frozen=True)
@@ -154,25 +213,27 @@ class _Judged:
     spread_from: str
     word: str = "launch"
 
-    def risk(self, criterion: Criterion) -> ContractRisk:
-        """The risks of a criterion; one that judges nothing that is planned is named so."""
-        if isinstance(criterion, SuccessCriterion):
+    def risk(self, criterion: kinds.Criterion) -> ContractRisk | None:
+        """The risks of a criterion, None of one without a limit of its own; one that judges nothing
+        that is planned is named so."""
+        if isinstance(criterion, kinds.SuccessCriterion):
             return self._success(criterion)
-        alone = self.loaded.criteria.model_copy(update={"criteria": [criterion], "waivers": []})
-        machines = SimulatedMachines(self.plan, alone, self.rates, self.cv, {})
-        values = machines.of(criterion)
-        if isinstance(criterion, UnitCriterion):
+        planned = [*planned_values(self.plan, selections_of([criterion]))]
+        values = evidence_of(self.plan, self.rates, planned).selected(criterion)
+        if isinstance(criterion, kinds.UnitCriterion):
             self._refuse_beyond_peak(criterion, values)
-        if isinstance(criterion, MixCriterion) and (values or not criterion.check):
+        if isinstance(criterion, kinds.MixCriterion) and (values or not criterion.check):
             return self._by_mix()._limit(criterion, len({one.case.id for one in values}) or 1)
         if not values:
             ends = Chances(0.0, 0.0), Chances(0.0, 0.0)
             risk = self._made(criterion, limit="–", promise="–", chances=ends)
             risk.remedy = "it judges nothing that the stage runs here; see environment and where"
             return risk
-        if isinstance(criterion, UnitCriterion | RatioCriterion | EfficiencyCriterion):
+        if isinstance(
+            criterion, kinds.UnitCriterion | kinds.RatioCriterion | kinds.EfficiencyCriterion
+        ):
             return self._limit(criterion, len(values))
-        return self._machines(criterion, machines)
+        return None
 
     def _by_mix(self) -> _Judged:
         """Copy of this where a mix has one value."""
@@ -182,14 +243,16 @@ class _Judged:
         return replace(self, loaded=loaded, plan=plan, word="mix")
 
     def _limit(
-        self, criterion: UnitCriterion | RatioCriterion | EfficiencyCriterion, count: int
+        self,
+        criterion: kinds.UnitCriterion | kinds.RatioCriterion | kinds.EfficiencyCriterion,
+        count: int,
     ) -> ContractRisk:
         least = criterion.at_least
-        most = None if isinstance(criterion, EfficiencyCriterion) else criterion.at_most
+        most = None if isinstance(criterion, kinds.EfficiencyCriterion) else criterion.at_most
         limit = least if least is not None else (most or 1.0)
         promise = criterion.promise
         margin = log(MARGIN) if not promise else abs(log(promise / limit))
-        unit = criterion.unit if isinstance(criterion, UnitCriterion) else "1"
+        unit = criterion.unit if isinstance(criterion, kinds.UnitCriterion) else "1"
         given = (
             limit * exp(margin if least is not None else -margin) if promise is None else promise
         )
@@ -213,7 +276,7 @@ class _Judged:
         def decides(n: int) -> bool:
             few = {"trials": TRIALS_OF_SEARCH}
             vendor = 1 - chances(criteria, n, margin, self.cv, values=count, **few).passed
-            return _decides(self.allowed, chances(criteria, n, 0.0, self.cv, **few).passed, vendor)
+            return self.allowed.allow(chances(criteria, n, 0.0, self.cv, **few).passed, vendor)
 
         enough = next((n for n in REPEATS if n > self.plan.blocks and decides(n)), None)
         if enough is None:
@@ -224,32 +287,7 @@ class _Judged:
         what = "repeats" if self.word == "launch" else "mixes"
         return f"{enough} {what} decide, {self.plan.blocks} do not"
 
-    def _machines(self, criterion: Criterion, good: SimulatedMachines) -> ContractRisk:
-        """The risks of a criterion on nodes, links or a spread: one just at its limit."""
-        bad, limit = good, ""
-        if isinstance(criterion, NodesCriterion):
-            limit = f"a node short by {percent(criterion.within)}"
-            bad = replace(good, defects={criterion.metric: 1 - criterion.within})
-        elif isinstance(criterion, LinksCriterion):
-            share = criterion.at_least or 1 / (criterion.at_most or 1.0)
-            limit = f"a pair, {limit_text(criterion.at_least, criterion.at_most, '1')}"
-            bad = replace(good, defects={criterion.metric: share})
-        elif isinstance(criterion, SpreadCriterion):
-            limit = f"a spread of {percent(criterion.cv_at_most)}"
-            bad = replace(good, cv=criterion.cv_at_most)
-        far = replace(
-            bad,
-            cv=good.cv + FARTHER * (bad.cv - good.cv),
-            defects={name: max(0.05, 1 - FARTHER * (1 - v)) for name, v in bad.defects.items()},
-        )
-        ends = [_to_a_point(machine) for machine in (bad, good)]
-        risk = self._made(criterion, limit=limit, promise="all alike", chances=(ends[0], ends[1]))
-        if not risk.decided:
-            passed = percent(machine_chances(far, MACHINES[0]).passed, 0)
-            risk.remedy = f"{FARTHER:g} times as far from good it passes in {passed}"
-        return risk
-
-    def _success(self, criterion: SuccessCriterion) -> ContractRisk:
+    def _success(self, criterion: kinds.SuccessCriterion) -> ContractRisk:
         cases = [case for case in self.plan.cases if case.skipped is None]
         counts: dict[str, int] = {}
         for case in cases:
@@ -272,7 +310,7 @@ class _Judged:
 
     def _made(
         self,
-        criterion: Criterion,
+        criterion: kinds.Criterion,
         *,
         chances: tuple[Chances, ...],
         repeats: str = "",
@@ -294,12 +332,12 @@ class _Judged:
             buyer=buyer,
             vendor=vendor,
             refused=chances[1].failed,
-            decided=_decides(self.allowed, buyer, vendor),
+            decided=self.allowed.allow(buyer, vendor),
             remedy="",
             **words,
         )
 
-    def _refuse_beyond_peak(self, criterion: UnitCriterion, values: Sequence[Values]) -> None:
+    def _refuse_beyond_peak(self, criterion: kinds.UnitCriterion, values: Sequence[Values]) -> None:
         """Raise AssayError where limit or promise are better than what bounds the metric here."""
         for one in values:
             metric = self.plan.register.metrics[criterion.metric]
@@ -321,99 +359,16 @@ class _Judged:
                 )
 
 
-def _stability(allowed: Risks, stage: str, period: Stability, nodes: int) -> Iterator[ContractRisk]:
-    """The risks of a period's promises."""
-    for name, hours in (("MTBI", period.mtbi_h), ("job MTTI", period.mtti_h)):
-        if hours is not None:
-            test = Demonstration.of(period.days * 86400, hours * 3600)
-            ends = (test.buyers_risk, test.vendors_risk(period.better)) if test.decides else (0, 1)
-            words = f"at least {hours:g} h", f"{period.better * hours:g} h"
-            decided = test.decides and ends[1] <= allowed.vendor
-            why = "" if decided else test.sentence.rstrip(".")
-            yield _of_period(stage, period, name, words=words, ends=ends, why=why)
-    if period.availability is not None:
-        total, limit = nodes * period.days * 24, period.availability
-        passes = [
-            availability_pass_chance(limit, total, OUTAGE_NODE_H, k) for k in (1.0, period.better)
-        ]
-        ends = passes[0], 1 - passes[1]
-        words = f"at least {percent(limit, 2)}", percent(1 - (1 - limit) / period.better, 2)
-        why = (
-            f"outages are assumed to cost {OUTAGE_NODE_H:g} node hours each; a longer period"
-            " decides more"
-        )
-        decided = _decides(allowed, *ends)
-        yield _of_period(
-            stage, period, "availability", words=words, ends=ends, why="" if decided else why
-        )
-
-
-def _of_period(
-    stage: str,
-    period: Stability,
-    name: str,
-    *,
-    words: tuple[str, str],
-    ends: tuple[float, float],
-    why: str,
-) -> ContractRisk:
-    """The risk of a promise of a period: `words` are its limit and the promise, `ends` both
-    parties' risks, `why` says what leaves it open."""
-    return ContractRisk(
-        stage=stage,
-        criterion=period_id(name),
-        title=f"{name} of the period",
-        limit=words[0],
-        promise=words[1],
-        repeats=f"{period.days:g} days",
-        spread=None,
-        spread_from="",
-        buyer=ends[0],
-        vendor=ends[1],
-        refused=0.0,
-        decided=not why,
-        remedy=why,
-    )
-
-
-def _decides(allowed: Risks, buyer: float, vendor: float) -> bool:
-    return buyer <= allowed.buyer + 1e-9 and vendor <= allowed.vendor + 1e-9
-
-
 def _jobs(limit: float, share: float, level: float, allowed: Risks, n: int) -> str:
     """Number of launches that keep both risks, and number that it takes for any PASS."""
     least = next((k for k in range(1, MOST_JOBS) if limit**k <= 1 - level + 1e-12), MOST_JOBS)
     step = max(1, least // 10)
     for count in range(least, MOST_JOBS, step):
         ends = [share_chances(limit, count, at, level) for at in (limit, share)]
-        if _decides(allowed, ends[0].passed, 1 - ends[1].passed):
+        if allowed.allow(ends[0].passed, 1 - ends[1].passed):
             enough = f"{count} launches decide"
             break
     else:
         enough = f"no number of launches up to {MOST_JOBS} decides"
     never = f", and below {least} nothing passes even without a failure" if n < least else ""
     return f"{enough}, {n} do not{never}"
-
-
-def machine_chances(machines: SimulatedMachines, count: int, first: int = 0) -> Chances:
-    """Chances of the last criterion of so many simulated machines, from a seed on."""
-    seeds = range(first, first + count)
-    words = [machines.judged_to_the_end(seed).criteria[-1].effective for seed in seeds]
-    return Chances(words.count("PASS") / count, words.count("FAIL") / count)
-
-
-def _to_a_point(machines: SimulatedMachines) -> Chances:
-    """The chances of the last criterion, by as many machines as give the share that passes with a
-    95 % interval of ± POINT."""
-    before, found = 0, Chances(0.0, 0.0)
-    for count in MACHINES:
-        more = machine_chances(machines, count - before, before)
-        old, new = before / count, 1 - before / count
-        found = Chances(
-            old * found.passed + new * more.passed, old * found.failed + new * more.failed
-        )
-        interval = clopper_pearson(round(found.passed * count), count)
-        if interval.high - interval.low <= 2 * POINT:
-            break
-        before = count
-    return found

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stage run, gone on with where it was killed, judged, and judged again once waived.
+"""A stage planned, run, gone on with where it was killed, judged, and judged again once waived.
 
-A stage is a run of its campaign; the log learns of the run before its first launch. Each judgement
+What a contract risks follows from the plans of its stages and the spreads that earlier runs show. A
+stage is a run of its campaign; the log learns of the run before its first launch. Each judgement
 is kept in the contract's folder by its seal, so that none replaces another.
 """
 
@@ -9,32 +10,121 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
+from math import sqrt
 from pathlib import Path
 
+import numpy as np
+
 from assay.judging import judged_run
+from assay.plan import Narrowing, completed, earlier_times, make_plan
 from assay.run.start import resume_run, start_run
-from assay.run.status import run_status
-from plugins.contract.forms import KeptJudgement, read_judgement
-from plugins.contract.loading import started_stage
+from assay.run.status import fitting, run_status
+from assay.sites.loading import site_to_plan_for
+from assay.sites.site import Site
+from plugins.contract.forms import ContractRisk, KeptJudgement, read_judgement
+from plugins.contract.loading import LoadedStage, loaded_stage, started_stage
 from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
-from plugins.contract.model import Stability, Stage
+from plugins.contract.mixes import NO_MIX
+from plugins.contract.model import Contract, Stability, Stage
 from plugins.contract.period import period_judgement
-from plugins.contract.planning import narrowing_of
+from plugins.contract.risks import contract_risks
 from plugins.contract.stability.booking import booked
 from plugins.contract.stability.command import book
 from plugins.contract.stability.judge import Figures
 from plugins.contract.stability.ledger import ClusterLook, Entry, WatchFolder, WatchTerms
-from records.criteria import Waiver
+from records.criteria import MixCriterion, SpreadCriterion, SuccessCriterion, Waiver
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import as_text
 from records.input_files import read_whole, whole_lines
 from records.run.chain import digest
+from records.run.plan import Plan
 from records.run.run_directory import RunDirectory, open_run
+from reports.load.loading import load_run
 from reports.notation.units import percent
+from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.values import gather, stated_rates
+
+#: Launches of a case below which an earlier run shows no spread.
+LEAST_LAUNCHES = 3
+
+
+def narrowing_of(stage: Stage) -> Narrowing:
+    """Part of its campaign that a stage leaves."""
+    return Narrowing(
+        tuple(stage.environments), tuple(stage.checks), blocks=stage.repeats, scale=stage.scale
+    )
+
+
+def planned(
+    contract: Contract, folder: Path, site_name: str
+) -> tuple[list[LoadedStage], list[ContractRisk]]:
+    """The stages that are campaigns, and the risks of all. Raises AssayError for a fault in what a
+    stage names, a stage that cannot be planned, and a promise beyond what the site can give."""
+    site, note = site_to_plan_for(site_name)
+    if note:
+        print(note, file=sys.stderr)
+    stages = [loaded_stage(contract, one, folder) for one in contract.stages if one.campaign]
+    plans = [(one, _plan(one, site)) for one in stages]
+    seen = {
+        (loaded.stage.name, name): told
+        for loaded, plan in plans
+        for name, told in _seen(loaded, plan)
+    }
+    rates = stated_rates(site.provenance())
+    return stages, contract_risks(contract, plans, rates, site.facts().nodes, seen)
+
+
+def _plan(loaded: LoadedStage, site: Site) -> Plan:
+    """The plan of a stage; a criterion that judges nothing of it is a fault."""
+    name, campaign = loaded.stage.name, loaded.campaign
+    try:
+        varied = site.with_possible_variants(campaign.variants)
+        durations = earlier_times(varied.provenance(), campaign.name)
+        whole = completed(campaign, varied)
+        plan = make_plan(whole, varied.facts(), narrowing_of(loaded.stage), durations=durations)
+    except AssayError as error:
+        raise AssayError(f"stage {name}: {error}", error.status) from error
+    checks = {case.check for case in plan.cases}
+    for one in loaded.criteria.criteria:
+        if isinstance(one, MixCriterion) and not plan.mix_blocks:
+            raise AssayError(
+                f"stage {name}, criterion {one.id}: judges a mix, and campaign {campaign.name}"
+                f" {NO_MIX}"
+            )
+        if one.check not in checks and not (isinstance(one, MixCriterion) and not one.check):
+            raise AssayError(
+                f"stage {name}, criterion {one.id}: judges check {one.check}, which campaign"
+                f" {campaign.name} does not run in this stage; it runs {', '.join(sorted(checks))}"
+            )
+    return plan
+
+
+def _seen(loaded: LoadedStage, plan: Plan) -> Iterator[tuple[str, tuple[float, str]]]:
+    """By criterion the pooled coefficient of variation of what it judged, in the newest run of the
+    same campaign on the same site, and how that is called."""
+    like = fitting(lambda run: (run.plan().campaign, run.plan().site) == (plan.campaign, plan.site))
+    run = next(like, None)
+    if run is None:
+        return
+    try:
+        judgement = judge(loaded.criteria, gather(load_run(run.path), []), date.today(), 0)
+    except AssayError:  # damaged: it shows nothing
+        return
+    kinds = {one.id: one for one in loaded.criteria.criteria}
+    for result in judgement.criteria:
+        if isinstance(kinds.get(result.id), SpreadCriterion | SuccessCriterion | None):
+            continue
+        shares = [np.array(item.shares) for item in result.items]
+        shares = [one for one in shares if len(one) >= LEAST_LAUNCHES and one.mean()]
+        if shares:
+            cv = sqrt(np.mean([(one.std(ddof=1) / one.mean()) ** 2 for one in shares]))
+            yield result.id, (max(cv, 1e-6), f"in run {run.run_id}")
+
 
 #: Periods of at most so many seconds of the clock are booked at once.
 LONGEST_S = 3600

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, MOST_NODES, NEWEST, argument, repeated
+from assay.cli.arguments import JSON, MOST_NODES, NEWEST, repeated
 from assay.run.status import run_of
 from assay.screens.pages import print_result
 from plugins.predict.predict import predict
@@ -17,7 +15,6 @@ from plugins.predict.subjects import CHECKS
 from records.errors import AssayError, ExitStatus
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
-from reports.show.draw import write_pictures
 
 
 def predict_command(arguments: argparse.Namespace) -> int:
@@ -40,13 +37,7 @@ def predict_command(arguments: argparse.Namespace) -> int:
     checks = [name for name in CHECKS if name in arguments.check or not arguments.check]
     outcome = predict(analysis, nodes, left_out, environments=arguments.environment, checks=checks)
     result = prediction_result(analysis, outcome, nodes, left_out)
-    if arguments.pictures is not None:
-        written = write_pictures(result.pictures(), analysis.looks, arguments.pictures)
-        result.data.pictures += map(str, written)
     print_result(result, as_json=arguments.json)
-    if not arguments.json:
-        for path in result.data.pictures:
-            print(path, file=sys.stderr)
     return ExitStatus.PASS if outcome.predicted else ExitStatus.INCONCLUSIVE
 
 
@@ -79,6 +70,5 @@ def declare(parser: argparse.ArgumentParser) -> None:
         ),
         repeated("--environment NAME", "may be repeated"),
         repeated("--check NAME", "predict su3_rmd or hpl alone"),
-        argument("--pictures DIR", "write pictures into DIR, as SVG and PNG", type=Path),
         JSON,
     )

@@ -10,13 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from plugins.predict.models.collectives import (
-    CollectiveModel,
-    Points,
-    asymptotic_bandwidth,
-    fit_collective,
-    points,
-)
+from plugins.predict.models import collectives as models
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.models.collectives import Form, Law
 from reports.notation.labels import QUIET, Look
@@ -56,8 +50,8 @@ class Measured:
     environment: str
     variant: str
     rows: list[Row]
-    data: Points
-    model: CollectiveModel | str
+    data: models.Points
+    model: models.CollectiveModel | str
     flags: tuple[str, ...]
 
     @property
@@ -89,7 +83,7 @@ def measured(analysis: Analysis) -> tuple[Measured, ...]:
     result = []
     for (_, operation, variant, name), rows in sorted(groups.items(), key=lambda item: item[0]):
         data = points_of(analysis, rows)
-        model, flags = fit_collective(data), _flags(analysis, rows)
+        model, flags = models.fit_collective(data), _flags(analysis, rows)
         result.append(Measured(operation, names[name], variant, rows, data, model, flags))
     return tuple(result)
 
@@ -107,9 +101,9 @@ def _flags(analysis: Analysis, rows: list[Row]) -> tuple[str, ...]:
     )
 
 
-def points_of(analysis: Analysis, rows: Iterable[Row]) -> Points:
+def points_of(analysis: Analysis, rows: Iterable[Row]) -> models.Points:
     """Medians over launches, a point a row."""
-    return points([(*position(analysis, row), row.summary.median) for row in rows])
+    return models.points([(*position(analysis, row), row.summary.median) for row in rows])
 
 
 def position(analysis: Analysis, row: Row) -> tuple[int, int]:
@@ -142,7 +136,7 @@ def expression_text(startup: Law, delay: Law | None) -> str:
     return startup_text(startup) + (f" + {delay_text(delay)}" if delay else "")
 
 
-def alternatives(model: CollectiveModel) -> Iterator[str]:
+def alternatives(model: models.CollectiveModel) -> Iterator[str]:
     """The laws that the model's are not told apart from: "T0 or 55 log₂p + 30 or 9 p + 70"."""
     for part, choice, text in (
         ("T0", model.startup, startup_text),
@@ -227,7 +221,7 @@ def latencies(analysis: Analysis) -> Table | None:
         delay = None if isinstance(family.model, str) else family.model.best.delay
         if delay is None or p not in family.counts:
             return None
-        return asymptotic_bandwidth(family.operation, delay, p)
+        return models.asymptotic_bandwidth(family.operation, delay, p)
 
     rates = {family: [bandwidth(family, p) for p in several] for family in families}
     unit = readable_unit("bytes/s", (rate for each in rates.values() for rate in each if rate))

@@ -149,6 +149,7 @@ class MissingPart(Part):
 class PredictionForm(Form, kw_only=True):
     """`assay predict`: times on node counts that were not measured."""
 
+    schema: Annotated[int, key("The version of this form.")] = 2
     run_id: Annotated[str, key("The run's id.")]
     campaign: Annotated[str, key("The campaign.")]
     site: Annotated[str, key("The site.")]
@@ -158,29 +159,19 @@ class PredictionForm(Form, kw_only=True):
     inside: Annotated[int, key("Number of them in their 95 % intervals.")]
     subjects: Annotated[list[SubjectPart], key("Predictions.")]
     missing: Annotated[list[MissingPart], key("Problems not predicted, and what to add.")]
-    pictures: Annotated[list[str], key("Pictures that were written.")]
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """A subject with its predictions; `curve` are those over all nodes between, for pictures."""
-
-    subject: Subject
-    part: SubjectPart
-    curve: list[PointPart]
 
 
 @dataclass(frozen=True)
 class PredictionOutcome:
     """Everything that was asked of a run."""
 
-    predicted: list[Predicted]
+    predicted: list[SubjectPart]
     missing: list[MissingPart]
 
     @property
     def held_out(self) -> list[MeasuredPart]:
         """Times that were measured, left out and predicted."""
-        points = (one for item in self.predicted for one in item.part.points)
+        points = (one for item in self.predicted for one in item.points)
         return [one.measured for one in points if one.measured and one.measured.left_out]
 
     @property

@@ -12,19 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from plugins.predict import outcome
 from plugins.predict.laws import ADD_ECHO, ApplicationLaw, ExpectedTime, Gap, Library, library_of
-from plugins.predict.outcome import (
-    EstimatePart,
-    Measured,
-    MeasuredPart,
-    MissingPart,
-    PointPart,
-    Predicted,
-    PredictionOutcome,
-    Problem,
-    Subject,
-    SubjectPart,
-)
 from plugins.predict.subjects import CHECKS, subjects
 from reports.analysis.run import Analysis
 from reports.notation.units import count_text, significant
@@ -47,9 +36,9 @@ def predict(
     *,
     environments: Collection[str] = (),
     checks: Sequence[str] = CHECKS,
-) -> PredictionOutcome:
+) -> outcome.PredictionOutcome:
     """Predict every subject on these node counts; the counts `left_out` are not learnt from."""
-    found = PredictionOutcome([], [])
+    found = outcome.PredictionOutcome([], [])
     present = [check for check in checks if analysis.rows_of(check)]
     for environment in (environments or analysis.looks) if present else ():
         library = library_of(analysis, environment)
@@ -60,14 +49,14 @@ def predict(
     failed = [check for check in checks if check in planned]
     if not present and failed:
         why = f"no launch of {', '.join(failed)} gave a time; assay status says why"
-        missing = MissingPart(", ".join(failed), "", "anything", why, "run it again")
+        missing = outcome.MissingPart(", ".join(failed), "", "anything", why, "run it again")
         found.missing.append(missing)
     elif not present:
         why, add = f"the run has none of {', '.join(checks)}", _ADD_COUNTS[checks[0]]
-        found.missing.append(MissingPart(", ".join(checks), "", "anything", why, add))
+        found.missing.append(outcome.MissingPart(", ".join(checks), "", "anything", why, add))
     elif not found.predicted and not found.missing:
         why, add = "no launch on full nodes with a time", _ADD_COUNTS[present[0]]
-        found.missing.append(MissingPart(", ".join(present), "", "any", why, add))
+        found.missing.append(outcome.MissingPart(", ".join(present), "", "any", why, add))
     return found
 
 
@@ -80,7 +69,7 @@ class _Environment:
     library: Library
     nodes: Collection[int]
     left_out: Collection[int]
-    found: PredictionOutcome = field(repr=False)
+    found: outcome.PredictionOutcome = field(repr=False)
 
     def add_application(self, check: str) -> None:
         """Predict all subjects of an application."""
@@ -101,16 +90,18 @@ class _Environment:
             self._miss(check, f"{check} on {count_text(count, 'node')}", gap)
 
     def _miss(self, check: str, what: str, gap: Gap) -> None:
-        self.found.missing.append(MissingPart(check, self.environment, what, gap.why, gap.add))
+        self.found.missing.append(
+            outcome.MissingPart(check, self.environment, what, gap.why, gap.add)
+        )
 
-    def _used(self, subject: Subject) -> list[Measured]:
+    def _used(self, subject: outcome.Subject) -> list[outcome.Measured]:
         return [
             one
             for one in subject.measured
             if one.problem.nodes not in self.left_out and not one.shares_cores
         ]
 
-    def _unlearnt(self, subject: Subject) -> list[str]:
+    def _unlearnt(self, subject: outcome.Subject) -> list[str]:
         """Measured node counts that no law rests on, and why."""
         shared = {nodes: one.shares_cores for nodes, one in subject.by_nodes.items()}
         reasons = {
@@ -123,7 +114,7 @@ class _Environment:
             if counts
         ]
 
-    def _gap(self, subject: Subject) -> Gap | None:
+    def _gap(self, subject: outcome.Subject) -> Gap | None:
         """Why there is no law of a subject and what to add; None where there is one."""
         used = self._used(subject)
         counts = [one.problem.nodes for one in used]
@@ -138,7 +129,7 @@ class _Environment:
                 return Gap(f"α and β {place} were not measured", ADD_ECHO.format(place=place))
         return None
 
-    def _bend(self, used: Sequence[Measured]) -> list[str]:
+    def _bend(self, used: Sequence[outcome.Measured]) -> list[str]:
         """Where the greatest count is far from what the smaller ones lead to expect."""
         if len(used) <= LEAST_COUNTS:
             return []
@@ -151,17 +142,13 @@ class _Environment:
             " measure greater counts before you believe this"
         ] * (not 1 / BEND <= ratio <= BEND)
 
-    def _add_subject(self, subject: Subject) -> None:
-        """Predict a subject on the counts asked for and on those left out, what has none is noted;
-        and the curve on 1, 2, 4, … nodes to the greatest, as far as problem and law allow."""
+    def _add_subject(self, subject: outcome.Subject) -> None:
+        """Predict a subject on the counts asked for and on those left out; what has none is
+        noted."""
         used, seen = self._used(subject), subject.by_nodes
-        law = ApplicationLaw(self.library, used)
-
-        def points(counts: Collection[int]) -> list[tuple[int, tuple[Problem, PointPart] | Gap]]:
-            return [(count, self._point(subject, law, count)) for count in counts]
-
-        found = []
-        for count, one in points(sorted({*self.nodes, *({*self.left_out} & seen.keys())})):
+        law, found = ApplicationLaw(self.library, used), []
+        for count in sorted({*self.nodes, *({*self.left_out} & seen.keys())}):
+            one = self._point(subject, law, count)
             if isinstance(one, Gap):
                 self._miss(subject.check, f"{subject.title} on {count_text(count, 'node')}", one)
             else:
@@ -169,21 +156,18 @@ class _Environment:
         if not found:
             return
         serial = law.serial_note([(problem, one.time_s) for problem, one in found])
-        part = SubjectPart.filled(
+        part = outcome.SubjectPart.filled(
             subject,
             learnt_from=[one.problem.nodes for one in used],
             errors=law.errors,
             notes=[*self._unlearnt(subject), *serial, *self._bend(used)],
             points=[one for _, one in found],
         )
-        greatest = max([*self.nodes, *seen], default=1)
-        doubled = (2**power for power in range(greatest.bit_length()) if 2**power < greatest)
-        curve = [one[1] for _, one in points((*doubled, greatest)) if not isinstance(one, Gap)]
-        self.found.predicted.append(Predicted(subject, part, curve))
+        self.found.predicted.append(part)
 
     def _point(
-        self, subject: Subject, law: ApplicationLaw, nodes: int
-    ) -> tuple[Problem, PointPart] | Gap:
+        self, subject: outcome.Subject, law: ApplicationLaw, nodes: int
+    ) -> tuple[outcome.Problem, outcome.PointPart] | Gap:
         """Time and efficiency on so many nodes, or why there are none."""
         seen = subject.by_nodes.get(nodes)
         problem = seen.problem if seen else subject.at(nodes)
@@ -192,12 +176,16 @@ class _Environment:
         expected = law.expected(problem)
         if isinstance(expected, Gap):
             return expected
-        time_s, measured = EstimatePart.of(expected.value, expected.drawn), None
+        time_s, measured = outcome.EstimatePart.of(expected.value, expected.drawn), None
         if seen:
             inside, is_left_out = time_s.holds(seen.median_s), nodes in self.left_out
             launches, flags = len(seen.time_s), list(seen.flags)
-            measured = MeasuredPart(seen.median_s, launches, is_left_out, inside, flags)
+            measured = outcome.MeasuredPart(seen.median_s, launches, is_left_out, inside, flags)
         ideal_s = law.first_s * problem.work
-        efficiency = EstimatePart.of(float(ideal_s[0]) / expected.value, ideal_s / expected.drawn)
+        efficiency = outcome.EstimatePart.of(
+            float(ideal_s[0]) / expected.value, ideal_s / expected.drawn
+        )
         at = nodes, problem.ranks, problem.text
-        return problem, PointPart(*at, time_s, efficiency, expected.communication_share, measured)
+        return problem, outcome.PointPart(
+            *at, time_s, efficiency, expected.communication_share, measured
+        )

@@ -15,13 +15,7 @@ from functools import lru_cache, partial
 import msgspec
 import numpy as np
 
-from plugins.profile.rank_profile import (
-    RECEIVES,
-    SENDS,
-    CallProfile,
-    RankProfile,
-    kept_profile,
-)
+from plugins.profile import rank_profile
 from records.run.plan import PlannedCase
 from records.run.record import Record, decode_line, latest_attempts
 from reports.analysis.run import Analysis
@@ -47,7 +41,7 @@ class CaseProfile:
     """The profiles of one case: by ascending block, each a list by ascending rank."""
 
     case: int
-    launches: list[list[RankProfile]]
+    launches: list[list[rank_profile.RankProfile]]
 
 
 @lru_cache(maxsize=4)
@@ -66,10 +60,10 @@ def case_profiles(analysis: Analysis) -> tuple[CaseProfile, ...]:
     place = {case.id: index for index, case in enumerate(analysis.run.plan.cases)}
     profiled = [record for record in found if record.profile is not msgspec.UNSET]
     latest = latest_attempts(profiled, lambda record: place[record.case_id])
-    launches: dict[int, list[list[RankProfile]]] = {}
+    launches: dict[int, list[list[rank_profile.RankProfile]]] = {}
     for (case, _), record in sorted(latest.items(), key=lambda item: item[0]):
         if record.status == "ok":
-            launches.setdefault(case, []).append(kept_profile(record))
+            launches.setdefault(case, []).append(rank_profile.kept_profile(record))
     return tuple(CaseProfile(case, profiles) for case, profiles in launches.items())
 
 
@@ -105,7 +99,7 @@ class CaseTotals:
         """Messages a rank by class of size; receives are not counted a second time."""
         counts: Counter[int] = Counter()
         for call in self.calls:
-            if call.call not in RECEIVES:
+            if call.call not in rank_profile.RECEIVES:
                 counts.update(call.sizes)
         return counts
 
@@ -115,7 +109,7 @@ def case_totals(profile: CaseProfile) -> CaseTotals:
     launches = profile.launches
     ranks = len(launches[0])
     share = 1 / (ranks * len(launches))
-    by_name: dict[str, list[list[CallProfile]]] = {}
+    by_name: dict[str, list[list[rank_profile.CallProfile]]] = {}
     for place, launch in enumerate(launches):
         for call in (call for rank in launch for call in rank.calls):
             by_name.setdefault(call.call, [[] for _ in launches])[place].append(call)
@@ -147,7 +141,7 @@ def traffic(profile: CaseProfile) -> dict[tuple[int, int], tuple[float, float]]:
     share = 1 / len(profile.launches)
     for rank in (rank for launch in profile.launches for rank in launch):
         for call in rank.calls:
-            if call.call in SENDS and call.peer is not None:
+            if call.call in rank_profile.SENDS and call.peer is not None:
                 messages, size = found.get((rank.rank, call.peer), (0.0, 0.0))
                 number = (messages + share * call.count, size + share * call.bytes)
                 found[rank.rank, call.peer] = number

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from plugins.reframe.imported import ImportedLaunch
-from plugins.reframe.reframe_logs import ODD, Refuse, file_log, http_json, launch_of, moment_of
+from plugins.reframe.reframe_logs import ODD, Refuse, file_log, launch_of, moment_of
 from records.errors import AssayError
 from records.text.plain_text import plain_data
 
@@ -55,15 +55,9 @@ def read_file(
             yield from _database(file, refuse)
         elif text.startswith(b"{") and (b'"session_info"' in head or b"check_" not in head):
             yield from _report_file(file, refuse)
-        elif (
-            b"|" in head.partition(b"\n")[0]
-            or file.suffix == ".log"
-            or ".log.h" in file.name
-            or text.startswith(b"{")
-        ):
-            read = http_json if text.startswith(b"{") else file_log
+        elif b"|" in head.partition(b"\n")[0] or file.suffix == ".log" or ".log.h" in file.name:
             with file.open(encoding="utf-8", errors="replace") as lines:
-                yield from read(file, lines, zone, refuse)
+                yield from file_log(file, lines, zone, refuse)
         elif named:
             refuse(file, 1, "no log, report or database of ReFrame")
     except OSError as error:

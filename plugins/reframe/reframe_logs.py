@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReFrame's performance logs, as its file logger (4.x) and its httpjson logger write them.
+"""ReFrame's performance logs, as its file logger (4.x) writes them.
 
 A file log begins with a header, names joined by a delimiter; where the columns changed the former
 file is NAME.log.h0, .h1, …. The columns of a figure are named after it. Times are local, without a
@@ -8,7 +8,6 @@ zone; `job_completion_time_unix` has the true one where it is logged.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
@@ -25,7 +24,6 @@ from plugins.reframe.imported import (
     ImportedLaunch,
     without_repeat,
 )
-from records.text.plain_text import plain_data
 
 #: Lines that a field with line breaks may take.
 _MOST_LINES = 100
@@ -195,37 +193,6 @@ def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None
         )
 
     return make
-
-
-def http_json(
-    file: Path, lines: Iterable[str], zone: tzinfo | None, refuse: Refuse
-) -> Iterator[ImportedLaunch]:
-    """The launches of httpjson records, one a line; NaN and Infinity are read as such."""
-    for place, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            launch = _record(plain_data(json.loads(line)), zone)
-        except ODD as error:
-            refuse(file, place, f"no httpjson record ({type(error).__name__}: {error})")
-            continue
-        yield launch
-
-
-def _record(record: dict[str, Any], zone: tzinfo | None) -> ImportedLaunch:
-    if isinstance(record.get("_source"), dict):  # as an index of Elasticsearch is exported
-        record = record["_source"]
-    known = {name.removeprefix("check_"): value for name, value in record.items()}
-    at, night = when(
-        known.get("job_completion_time") or "", known["job_completion_time_unix"], zone
-    )
-    figures = [
-        (name[5:-6], [known.get(name[:-6] + suffix) for suffix in _SUFFIXES])
-        for name in known
-        if re.fullmatch(r"perf_.+_value", name)
-    ]
-    place = str(known["system"]), str(known["partition"]), str(known["environ"])
-    return launch_of(known, place, figures, at, night)
 
 
 def launch_of(

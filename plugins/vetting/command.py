@@ -46,9 +46,6 @@ def vet_command(arguments: argparse.Namespace) -> int:
         if odd := {*steps} - {*STEPS}:
             raise AssayError(f"vet: step {min(odd)}: allowed are {', '.join(STEPS)}")
         folder, most = _folder_and_drains(arguments)
-        if arguments.accepted:
-            print(f"vet: {folder.take_accepted(arguments.accepted)}")
-            return ExitStatus.PASS
         if arguments.local:
             return _vet_local(arguments, steps, folder, most)
     except AssayError as error:
@@ -243,10 +240,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--disk DIR", "folder of the step disk", type=Path, default=Path("/tmp")),  # noqa: S108
         argument("--folder DIR", "records and reference; default: results/vettings", type=Path),
         flag("--reference", "vet five times, and make the reference that later ones are judged by"),
-        argument(
-            "--accepted RUN",
-            "take the nodes that an acceptance passed as peers, STREAM if measured alike",
-        ),
         flag("--drain", "drain what is unfit and resume what is fit again, as the site allows"),
         flag("--by-slurm", "with --local: one line, and status 0, which drains no node"),
         flag("--unkept", "with --local --json: the caller keeps the record"),

@@ -11,22 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
-from checks.common.slurm.commands import run_here
-from plugins.vetting.judge import METRICS, STREAM_BYTES, Figure, Reference, Vetting, vetting_of
-from records.errors import AssayError
+from plugins.vetting.judge import METRICS, Reference, Vetting, vetting_of
 from records.files import force_to_disk, held, write_whole
-from records.flags import DISTURBED
 from records.forms import as_bytes
 from records.history.model import Night, NightValues, SeriesKey
 from records.history.reading import read_history
 from records.history.store import Store
-from records.run.provenance import Provenance
-from records.run.run_directory import RunDirectory, open_run
-from records.site.node_facts import NodeFacts, facts_by_value, kinds_of
-from records.site.pair_scans import NODE
-from reports.notation.units import count_text
+from records.site.node_facts import facts_by_value
 
 #: Site and campaign of the vettings in their history.
 SITE, CAMPAIGN = "nodes", "vet"
@@ -107,55 +99,6 @@ class VetFolder:
                 if (path.stem in known or path.suffix == ".part") and path.stat().st_mtime < old:
                     path.unlink()
         return decays(history)
-
-    def take_accepted(self, name: str) -> str:
-        """Keep facts and like figures of the nodes that an acceptance does not name, as fit
-        vettings; says what was taken. Raises AssayError for a run that is not judged."""
-        from reports.verdicts.acceptance.dossier import AcceptanceForm  # slow: SciPy
-
-        run = open_run(name)
-        try:
-            text = (run.path / "acceptance" / "acceptance.json").read_bytes()
-            form = msgspec.json.decode(text, type=AcceptanceForm)
-        except (OSError, msgspec.MsgspecError) as error:
-            raise AssayError(f"{run.path} is not judged: assay accept {name} ({error})") from error
-        named = [one for one in form.findings if one.state != "not confirmed"]
-        bad = {n for one in named if one.kind in {"node", "group", "link"} for n in one.nodes}
-        provenance, line = run.provenance(), f"fit: accepted in {form.run_id}"
-        kinds, at = kinds_of(provenance.nodes), provenance.started_at or ""
-        figures, why = _alike(run, provenance)
-        for node in {*kinds} - bad:
-            one = Vetting(id=f"{form.run_id}-{node}", node=node, at=at, kind=kinds[node])
-            one = replace(one, word="fit", line=line, facts=provenance.nodes[node])
-            for number, (when, figure) in enumerate([(at, None), *figures.get(node, [])]):
-                shown = [figure] if figure else []
-                self.keep(replace(one, id=f"{one.id}-{number}", at=when, figures=shown))
-        self.collect()
-        return f"{count_text(len({*kinds} - bad), 'node')} of {form.run_id} are peers: facts{why}"
-
-
-def _alike(
-    run: RunDirectory, provenance: Provenance
-) -> tuple[dict[str, list[tuple[str, Figure]]], str]:
-    """Times and figures of a node's launches that measure STREAM's triad as a vetting does: the
-    same compiler, a rank on each processor that no other program had, arrays above the caches; and
-    what is taken, or why it is not. DGEMM never is: that of a run is a BLAS's."""
-    found: dict[str, list[tuple[str, Figure]]] = {}
-    why, compiler = "no STREAM", run_here(["cc", "--version"]).stdout.partition("\n")[0]
-    for record in run.records():
-        environment = provenance.environments.get(record.environment)
-        its = (environment and environment.compiler_version) or "unknown"
-        size, ranks = (record.params.get(key, 0) for key in ("stream_bytes", "ranks_per_node"))
-        for metric in record.metrics if record.check == "node" and record.status == "ok" else ():
-            facts = provenance.nodes.get(node := str((metric.at or {}).get(NODE)), NodeFacts())
-            cores = (facts.cores or 0) * (facts.threads_per_core or 1)
-            alike = its.partition(" ")[2] == compiler.partition(" ")[2] and ranks == cores
-            alike &= DISTURBED not in record.flags
-            if metric.name == "stream_triad" and alike and size >= STREAM_BYTES:
-                figure = Figure(metric=metric.name, value=metric.value, unit=metric.unit)
-                found.setdefault(node, []).append((record.started_at or "", figure))
-            why = f"{ranks} ranks on {cores} cores, arrays of {size} bytes, {its}; not {compiler}"
-    return found, ", memory bandwidth" if found else f"; no figure is measured alike ({why})"
 
 
 def _night(vetting: Vetting) -> Night:

@@ -37,8 +37,6 @@ METRICS: dict[str, tuple[Step, str, str, Better]] = {
     "link_out": ("link", "link out", "bytes/s", "higher"),
     "link_in": ("link", "link in", "bytes/s", "higher"),
 }
-#: Each array of STREAM in a vetting, a thread (checks/node/vet/work.c): above the caches.
-STREAM_BYTES = 2**25
 
 
 class Figure(Part, kw_only=True):

@@ -18,19 +18,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from plugins.vetting import judge
 from plugins.vetting.folder import TIME_FORM, VetFolder
-from plugins.vetting.judge import (
-    METRICS,
-    WORDS,
-    Figure,
-    KindReference,
-    Oddity,
-    Step,
-    Vetting,
-    Word,
-    judged_figure,
-    oddities,
-)
 from plugins.vetting.measuring import (
     FURTHER_S,
     SECONDS,
@@ -45,7 +34,7 @@ from reports.notation.units import percent, readable_unit, significant, time_of
 
 Say = Callable[[str, str], object]
 #: In the order of what they find in a second; a figure within the first one.
-STEPS: tuple[Step, ...] = ("facts", *SECONDS)
+STEPS: tuple[judge.Step, ...] = ("facts", *SECONDS)
 #: Seconds that a vetting waits for another one of the node to end.
 PATIENCE_S, _TRIES = 10.0, 100
 #: Seconds that a second look at an unfit figure waits, if the budget allows it.
@@ -62,7 +51,7 @@ class VetRequest:
     to `keep` its own; `neighbours` listen on `port`, the last one for the second look."""
 
     folder: VetFolder
-    steps: Sequence[Step] = (*SECONDS,)
+    steps: Sequence[judge.Step] = (*SECONDS,)
     budget_s: float = 30.0
     disk: Path = Path("/tmp")  # noqa: S108  files without a name
     neighbours: Sequence[str] = ()
@@ -81,11 +70,11 @@ class LocalVetting:
     def __init__(self, request: VetRequest, say: Say) -> None:
         self.request, self.begun, self.now = request, time.monotonic(), datetime.now(UTC)
         name = f"{self.now:%Y%m%dT%H%M%SZ}-{(node := node_name())}-{secrets.token_hex(3)}"
-        self.record = Vetting(id=name, node=node, at=f"{self.now:{TIME_FORM}}")
-        self.reference: KindReference | None = None
+        self.record = judge.Vetting(id=name, node=node, at=f"{self.now:{TIME_FORM}}")
+        self.reference: judge.KindReference | None = None
         self.say = partial(say, node)
 
-    def run(self) -> Vetting:
+    def run(self) -> judge.Vetting:
         """The vetting; the record is kept. Raises StepError where the node does not say its facts:
         nothing can be judged then."""
         with socket.socket(socket.AF_UNIX) as lock:
@@ -132,21 +121,21 @@ class LocalVetting:
         for odd in self.record.oddities:
             self.say(f"facts: {odd.text} · {odd.word}")
 
-    def _oddities(self) -> list[Oddity]:
-        return [*oddities(self.record.facts, self.record.node, self.reference)]
+    def _oddities(self) -> list[judge.Oddity]:
+        return [*judge.oddities(self.record.facts, self.record.node, self.reference)]
 
     def _took_s(self) -> float:
         return time.monotonic() - self.begun
 
-    def _limit_s(self, needed_s: float, later: Sequence[Step]) -> float:
+    def _limit_s(self, needed_s: float, later: Sequence[judge.Step]) -> float:
         """Seconds that a look of so many may take: all but those that later steps need."""
         left_s = self.request.budget_s - self._took_s()
         return max(needed_s + FURTHER_S, left_s - sum(SECONDS[step] + 1 for step in later))
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: judge.Step) -> None:
         """Measure and judge; a figure that is there already is repeated."""
         record, left_s = self.record, self.request.budget_s - self._took_s()
-        before = {one.metric: one for one in record.figures if METRICS[one.metric][0] == step}
+        before = {one.metric: one for one in record.figures if judge.METRICS[one.metric][0] == step}
         options = ["--folder", str(self.request.disk)] if step == "disk" else []
         if step == "link":
             if not self.request.neighbours:
@@ -162,7 +151,7 @@ class LocalVetting:
             record.troubles.append(str(error))
             return
         for measured in found:
-            figure = judged_figure(measured, record.node, self.reference)
+            figure = judge.judged_figure(measured, record.node, self.reference)
             first = before.get(figure.metric)
             if first is not None:
                 # Both looks must say unfit, the better one counts. A suspect figure has no second
@@ -186,7 +175,7 @@ class LocalVetting:
         figures = self.record.figures
         known = [f for f in figures if f.level and f.word != "fit"]
         doubtful = (f for f in known if f.word == "unfit" or f.others > DISTURBED_SHARE)
-        doubted = {METRICS[f.metric][0] for f in doubtful}
+        doubted = {judge.METRICS[f.metric][0] for f in doubtful}
         again_s = sum(SECONDS[step] + 2 for step in doubted)
         if any(one.word == "unfit" for one in figures):  # what disturbs may pass meanwhile
             time.sleep(max(0.0, min(APART_S, self.request.budget_s - self._took_s() - again_s)))
@@ -197,11 +186,11 @@ class LocalVetting:
         for figure in once:  # the second look could not be had
             figures[figures.index(figure)] = replace(figure, word="suspect")
 
-    def _ended(self) -> Vetting:
+    def _ended(self) -> judge.Vetting:
         record, known = self.record, self.reference is not None
         words = [*(f.word for f in record.figures), *(odd.word for odd in record.oddities)]
-        doubtful: list[Word] = ["suspect"] if record.troubles or not known else []
-        record.word = max([*words, *doubtful], key=WORDS.index, default="fit")
+        doubtful: list[judge.Word] = ["suspect"] if record.troubles or not known else []
+        record.word = max([*words, *doubtful], key=judge.WORDS.index, default="fit")
         record.took_s = round(self._took_s(), 3)
         record.neighbour = ",".join(self.request.neighbours)
         record.line = summary(record, has_reference=known)
@@ -215,9 +204,9 @@ class LocalVetting:
         return record
 
 
-def _figure_text(figure: Figure) -> str:
+def _figure_text(figure: judge.Figure) -> str:
     """A figure with its level and bound, and the chance of either error."""
-    title, better = METRICS[figure.metric][1], METRICS[figure.metric][3]
+    title, better = judge.METRICS[figure.metric][1], judge.METRICS[figure.metric][3]
     unit = readable_unit(figure.unit, [figure.value])
 
     def shown(value: float | None) -> str:
@@ -235,7 +224,7 @@ def _figure_text(figure: Figure) -> str:
     return text + f"; other programs had {percent(figure.others, 0)}" * (figure.others > 0.02)
 
 
-def reasons(vetting: Vetting) -> list[str]:
+def reasons(vetting: judge.Vetting) -> list[str]:
     """Reasons for the word of a vetting, the worst first."""
     ordered = sorted(vetting.figures, key=lambda one: -(one.loss or 0.0))
     figures = [(f.word, _figure_text(f)) for f in ordered if f.level]
@@ -243,7 +232,7 @@ def reasons(vetting: Vetting) -> list[str]:
     return [text for word, text in found if word == vetting.word != "fit"]
 
 
-def summary(vetting: Vetting, *, has_reference: bool) -> str:
+def summary(vetting: judge.Vetting, *, has_reference: bool) -> str:
     """Line that sums up a vetting: word, reason, what to do."""
     begin = f"{vetting.node} is {vetting.word}: "
     if vetting.word == "unfit":

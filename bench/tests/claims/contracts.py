@@ -22,14 +22,14 @@ from assay.schema import load_campaign
 from assay.sites.site import SiteFacts
 from bench.rows import Row, efforts, share
 from bench.tests.claims.acceptance import criteria_of, criterion
-from plugins.contract.machines import MARGIN, SimulatedMachines
+from bench.tests.simulated.contract_machines import SimulatedMachines, machine_chances
 from plugins.contract.reliability import (
     Demonstration,
     availability_pass_chance,
     mean_time_bounds,
     pass_chance,
 )
-from plugins.contract.risks import chances, machine_chances
+from plugins.contract.risks import MARGIN, chances
 from plugins.contract.stability.booking import Booked, Outage, Spell
 from plugins.contract.stability.judge import Figures
 from plugins.contract.stability.ledger import Classed, WatchTerms
@@ -178,8 +178,8 @@ def peers(kind: str) -> tuple[SimulatedMachines, SimulatedMachines]:
 
 
 def _peers(contracts: int) -> Iterator[Row]:
-    """Four nodes, their links, and a spread. Declared is what the plan simulates, on as many
-    machines; those of which the verdicts are counted drift by 5 % from block to block."""
+    """Four nodes, their links, and a spread: machines without drift, and as many that drift by 5 %
+    from block to block."""
     for kind in ("nodes", "links", "spread"):
         good, bad = peers(kind)
         for what, machine in (("one at the limit", bad), ("all alike, CV 2 %", good)):

@@ -68,15 +68,15 @@ def _campaign(truth: Truth, counts: Sequence[int], seed: int) -> Iterator[tuple[
         run = machine_run(Path(folder) / "run", counts, truth, seed=seed)
         outcome = predict(analyse(load_run(run)), TARGETS)
     for item in outcome.predicted:
-        for one in item.part.points:
+        for one in item.points:
             nodes = one.nodes
-            if item.subject.check == "hpl":
+            if item.check == "hpl":
                 n = int(one.problem.split()[2])
                 parts = truth.system_s(n, squarest_grid(nodes))
             else:
                 parts = truth.lattice_s(LATTICE, nodes, 100)
             true_s = float(np.dot(parts, np.exp(truth.luck * rng.standard_normal(2))))
-            yield f"{item.subject.check}, {item.subject.scaling}", one.time_s.holds(true_s)
+            yield f"{item.check}, {item.scaling}", one.time_s.holds(true_s)
 
 
 def rows(campaigns: int) -> Iterator[Row]:

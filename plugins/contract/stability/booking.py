@@ -15,17 +15,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Literal, cast
 
-from plugins.contract.stability.ledger import (
-    BookedJob,
-    Class,
-    Classed,
-    ClusterLook,
-    Entry,
-    NodeEvent,
-    NodeState,
-    PartitionState,
-    WatchTerms,
-)
+from plugins.contract.stability import ledger
 
 Kind = Literal[
     "node down",
@@ -35,7 +25,6 @@ Kind = Literal[
     "partition",
     "controller",
     "file system",
-    "probe job",
 ]
 _OF_NODES: dict[str, Kind] = {
     "down": "node down",
@@ -76,10 +65,10 @@ class Outage:
     thing: str
     spells: Sequence[Spell]
     wall: float
-    said: Sequence[Classed] = ()
+    said: Sequence[ledger.Classed] = ()
 
     @property
-    def word(self) -> Class:
+    def word(self) -> ledger.Class:
         """Its class; without anybody's word that of a maintenance is scheduled."""
         if self.said:
             return self.said[-1].word
@@ -116,13 +105,13 @@ class Booked:
     """All that a ledger says: `times` are the looks on the ledger's own clock, `since` is when each
     node was first seen, `unseen` are unwatched times."""
 
-    watch: WatchTerms
+    watch: ledger.WatchTerms
     times: Sequence[float]
-    looks: Sequence[ClusterLook]
+    looks: Sequence[ledger.ClusterLook]
     outages: Sequence[Outage]
     since: dict[str, float]
     unseen: Sequence[tuple[float, float]]
-    jobs: Sequence[BookedJob]
+    jobs: Sequence[ledger.BookedJob]
     notes: Sequence[str]
 
     def is_long(self, look: int) -> bool:
@@ -140,7 +129,7 @@ class Booked:
         return wall - self.looks[look].at + self.times[look]
 
 
-def own_times(looks: Sequence[ClusterLook]) -> tuple[list[float], list[str]]:
+def own_times(looks: Sequence[ledger.ClusterLook]) -> tuple[list[float], list[str]]:
     """The looks on the ledger's own clock, and each time that a clock was set, in words."""
     times, notes = [look.at for look in looks[:1]], []
     for number, (last, look) in enumerate(pairwise(looks), 2):
@@ -168,10 +157,10 @@ def utc(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def booked(entries: Sequence[Entry]) -> Booked:
+def booked(entries: Sequence[ledger.Entry]) -> Booked:
     """The outages of a ledger that has a look."""
-    watch = next(one for one in entries if isinstance(one, WatchTerms))
-    looks = [one for one in entries if isinstance(one, ClusterLook)]
+    watch = next(one for one in entries if isinstance(one, ledger.WatchTerms))
+    looks = [one for one in entries if isinstance(one, ledger.ClusterLook)]
     times, notes = own_times(looks)
     found = Booked(watch, times, looks, [], {}, [], [], notes)
     unseen = [
@@ -180,8 +169,8 @@ def booked(entries: Sequence[Entry]) -> Booked:
         if found.is_long(place) and not look.accounting
     ]
     found = replace(found, unseen=unseen, since=_since(found), jobs=_jobs(looks))
-    spells = [*_of_nodes(found), *_of_services(found), *_of_probes(found)]
-    said = [one for one in entries if isinstance(one, Classed)]
+    spells = [*_of_nodes(found), *_of_services(found)]
+    said = [one for one in entries if isinstance(one, ledger.Classed)]
     return replace(found, outages=list(_outages(found, spells, said)))
 
 
@@ -193,26 +182,25 @@ def _since(found: Booked) -> dict[str, float]:
     return since
 
 
-def _jobs(looks: Sequence[ClusterLook]) -> list[BookedJob]:
-    """Each job once; that it is a probe job is kept."""
-    jobs: dict[str, BookedJob] = {}
+def _jobs(looks: Sequence[ledger.ClusterLook]) -> list[ledger.BookedJob]:
+    """Each job once."""
+    jobs: dict[str, ledger.BookedJob] = {}
     for look in looks:
         for job in look.jobs:
-            if job.job not in jobs or job.probe:
-                jobs[job.job] = job
+            jobs.setdefault(job.job, job)
     return list(jobs.values())
 
 
 def _of_nodes(found: Booked) -> Iterator[Spell]:
     """The spells of nodes, each node by itself."""
-    states: dict[str, NodeState] = {}
+    states: dict[str, ledger.NodeState] = {}
     open_: dict[str, Spell] = {}
     silent: dict[str, float] = {}
     answered = 0
     for place, look in enumerate(found.looks):
         if look.fault:
             continue
-        events: dict[str, list[NodeEvent]] = {}
+        events: dict[str, list[ledger.NodeEvent]] = {}
         for event in look.events if place else ():
             events.setdefault(event.node, []).append(event)
         for node in sorted({*look.nodes, *events}):
@@ -251,8 +239,8 @@ class _Window:
     earlier: int
     later: int
     node: str
-    before: NodeState | None
-    now: NodeState
+    before: ledger.NodeState | None
+    now: ledger.NodeState
     silent: float | None  # the first of the looks before `later` at which it did not respond
 
     @property
@@ -276,7 +264,7 @@ class _Window:
         only = frozenset([self.node])
         return Spell(kind, self.node, only, begin, end, self.later + 1, reason, lasts)
 
-    def known(self, events: Sequence[NodeEvent]) -> list[Spell]:
+    def known(self, events: Sequence[ledger.NodeEvent]) -> list[Spell]:
         """The times that accounting knows of, those that touch as one."""
         spells: list[Spell] = []
         for event in sorted(events, key=lambda one: one.begin):
@@ -310,7 +298,7 @@ class _Window:
 def _of_services(found: Booked) -> Iterator[Spell]:
     """The spells of controller, partitions and file systems: of look after look with a fault."""
     all_nodes, controller = frozenset(found.since), ("controller", "controller")
-    partitions: dict[str, PartitionState] = {}
+    partitions: dict[str, ledger.PartitionState] = {}
     down: dict[tuple[str, str], tuple[str, frozenset[str]]] = {}
     open_: dict[tuple[str, str], Spell] = {}
     for place, (time, look) in enumerate(zip(found.times, found.looks, strict=True)):
@@ -342,20 +330,9 @@ def _of_services(found: Booked) -> Iterator[Spell]:
     yield from (replace(spell, end=found.times[-1]) for spell in open_.values())
 
 
-def _of_probes(found: Booked) -> Iterator[Spell]:
-    """A spell for each probe job that did not end right, which took its time of its nodes."""
-    places = {job.job: place for place, look in enumerate(found.looks) for job in look.jobs}
-    for job in found.jobs:
-        if job.probe:
-            place = places[job.job]
-            begin, end = (found.own(wall, place) for wall in (job.begin, job.end))
-            begin = max(begin, found.times[0])
-            why = f"job {job.job} ended as {job.state}"
-            nodes = frozenset(job.nodes)
-            yield Spell("probe job", job.job, nodes, begin, max(begin, end), place + 1, why)
-
-
-def _outages(found: Booked, spells: Sequence[Spell], said: Sequence[Classed]) -> Iterator[Outage]:
+def _outages(
+    found: Booked, spells: Sequence[Spell], said: Sequence[ledger.Classed]
+) -> Iterator[Outage]:
     """Spells of nodes that began within an interval, of one kind and, where drained, of one reason,
     are one outage; any other spell is one."""
     groups: dict[object, list[list[Spell]]] = {}

@@ -32,7 +32,7 @@ from reports.notation.units import count_text, percent
 _ORDER: tuple[Class, ...] = ("scheduled", "external", "site", "vendor", "unknown")
 #: What else a node may be: not yet there, and in service.
 _LATE, _SERVES = "late", "serves"
-#: Kinds that interrupt the machine: what is drained lets its jobs end, and one job is no machine.
+#: Kinds that interrupt the machine: what is drained lets its jobs end.
 INTERRUPTS = ("node down", "node restarted", "partition", "controller", "file system")
 #: How much better than the promise the machine is whose refusal is the vendor's risk.
 BETTER = 4.0
@@ -180,7 +180,7 @@ class Figures:
                 outage.word
                 for outage in found.outages
                 for spell in outage.spells
-                if spell.nodes & {*job.nodes} and outage.kind != "probe job"
+                if spell.nodes & {*job.nodes}
                 if spell.begin - reach <= at and spell.end >= begin
             )
             words.append(min(hits, key=_ORDER.index, default="unknown"))

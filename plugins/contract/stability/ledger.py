@@ -45,7 +45,6 @@ class WatchTerms(Part, kw_only=True, omit_defaults=True, tag_field="what", tag="
     scale: Annotated[float, key("Contract time that passes in a second.")] = 1.0
     partitions: Annotated[list[str], key("Only nodes of these; empty: all nodes.")] = _LIST
     file_systems: Annotated[list[str], key("Folders that are written at each look.")] = _LIST
-    probe_s: Annotated[float, key("Length of a probe job in real time; 0: none.")] = 0.0
     up_share: Annotated[float, key("Share of the nodes at which the machine counts as up.")] = 0.9
     interrupt_share: Annotated[float, key("Least share of nodes that an interrupt takes.")] = 0.0
     availability: Annotated[float | None, key("Least availability that is promised.")] = None
@@ -84,14 +83,13 @@ class NodeEvent(Part, omit_defaults=True):
 
 
 class BookedJob(Part, omit_defaults=True):
-    """A job that a failure of the machine ended, or a probe job that did not end right."""
+    """A job that a failure of the machine ended."""
 
     job: Annotated[str, key("Its id.")]
     begin: Annotated[float, key("When it started.")]
     end: Annotated[float, key("When it ended.")]
     nodes: Annotated[list[str], key("Its nodes.")]
-    state: Annotated[str, key("NODE_FAIL, FAILED, CANCELLED, …")]
-    probe: Annotated[bool, key("True if it is a probe job of the watch.")] = False
+    state: Annotated[str, key("NODE_FAIL.")]
 
 
 class ClusterLook(Part, kw_only=True, omit_defaults=True, tag_field="what", tag="look"):
@@ -112,8 +110,6 @@ class ClusterLook(Part, kw_only=True, omit_defaults=True, tag_field="what", tag=
     file_systems: Annotated[dict[str, str], key("Faults by folder.")] = _DICT
     events: Annotated[list[NodeEvent], key("Outages that accounting has anew.")] = _LIST
     jobs: Annotated[list[BookedJob], key("Jobs that ended by a failure since.")] = _LIST
-    probe: Annotated[str, key("The probe job that has not ended.")] = ""
-    probed: Annotated[int, key("Probe jobs that have ended since the last look.")] = 0
     unseen: Annotated[list[str], key("Data hidden from this user, if no look said it before.")] = (
         _LIST
     )

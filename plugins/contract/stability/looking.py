@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look at a cluster, as an ordinary user: controller, nodes, partitions, accounting, file
-systems, and a probe job."""
+"""Look at a cluster, as an ordinary user: controller, nodes, partitions, accounting and file
+systems."""
 
 from __future__ import annotations
 
 import re
-import shlex
 import socket
 import subprocess
 import time
@@ -20,16 +19,7 @@ from assay.onboarding.slurm_view import fields_of
 from assay.run.infrastructure import asked
 from assay.sites.site import Site
 from checks.common.slurm.commands import Answer, is_down, setting, slurm_seconds
-from plugins.contract.stability.ledger import (
-    BookedJob,
-    ClusterLook,
-    Entry,
-    NodeEvent,
-    NodeState,
-    Out,
-    PartitionState,
-    WatchTerms,
-)
+from plugins.contract.stability import ledger
 from records.errors import AssayError, InfrastructureError
 from records.waiting import SLURM_COMMAND_S, scaled
 
@@ -52,26 +42,25 @@ _REASON = re.compile(r"(.*?)\s*\[[^\[\]]*@([-\dT:]+)\]\s*$", re.DOTALL)
 #: controller started: its jobs go on.
 _SILENT = re.compile(r"\*|\+NOT_RESPONDING|UNKNOWN")
 _CONFIG = ("show", "config")
-_RUNS = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT", "REQUEUED")
 
 
 @dataclass
 class Known:
     """Facts from the ledger so far that a look needs: it tells only what has changed."""
 
-    nodes: dict[str, NodeState] = field(default_factory=dict)
-    partitions: dict[str, PartitionState] = field(default_factory=dict)
+    nodes: dict[str, ledger.NodeState] = field(default_factory=dict)
+    partitions: dict[str, ledger.PartitionState] = field(default_factory=dict)
     jobs: set[str] = field(default_factory=set)
     events: set[tuple[str, float, float | None]] = field(default_factory=set)
     unseen: set[str] = field(default_factory=set)
-    last: ClusterLook | None = None
+    last: ledger.ClusterLook | None = None
 
     @classmethod
-    def of(cls, entries: Sequence[Entry]) -> Known:
+    def of(cls, entries: Sequence[ledger.Entry]) -> Known:
         """Facts that these lines say."""
         known = cls()
         for look in entries:
-            if isinstance(look, ClusterLook):
+            if isinstance(look, ledger.ClusterLook):
                 known.nodes |= look.nodes
                 known.partitions |= look.partitions
                 known.jobs |= {job.job for job in look.jobs}
@@ -81,11 +70,11 @@ class Known:
         return known
 
 
-def unreached(why: str) -> ClusterLook:
+def unreached(why: str) -> ledger.ClusterLook:
     """A look that finds no controller."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     steady = time.clock_gettime(time.CLOCK_BOOTTIME)
-    return ClusterLook(
+    return ledger.ClusterLook(
         at=time.time(), steady=steady, boot=boot, host=socket.gethostname(), fault=why
     )
 
@@ -93,13 +82,12 @@ def unreached(why: str) -> ClusterLook:
 class Looking:
     """Looks at the cluster of a site for what `watch` says."""
 
-    def __init__(self, site: Site, watch: WatchTerms) -> None:
+    def __init__(self, site: Site, watch: ledger.WatchTerms) -> None:
         self.site, self._watch = site, watch
 
-    def look(self, known: Known) -> ClusterLook:
-        """Look once, and start a new probe job where the last one has ended. Raises
-        InfrastructureError where Slurm's commands are not there, AssayError where this user sees
-        no node."""
+    def look(self, known: Known) -> ledger.ClusterLook:
+        """Look once. Raises InfrastructureError where Slurm's commands are not there, AssayError
+        where this user sees no node."""
         found = unreached("")
         found.file_systems = dict(self._file_systems())
         texts = list[str]()
@@ -116,7 +104,6 @@ class Looking:
                 answer = Answer(124, "", str(silence))
             if answer.status:  # the others would wait as long for an answer
                 found.fault = answer.said
-                found.probe = known.last.probe if known.last else ""
                 return found
             texts.append(answer.stdout)
         config = texts[2]
@@ -128,16 +115,14 @@ class Looking:
         found.partitions = {k: v for k, v in partitions.items() if (k, v) not in there}
         self._ask_accounting(found, known, config)
         found.unseen += _private(config)
-        if self._watch.probe_s:
-            self._probe(found, known)
         found.unseen = [text for text in found.unseen if text not in known.unseen]
         return found
 
     def _nodes(
-        self, text: str, partitions: dict[str, PartitionState], known: Known
-    ) -> dict[str, NodeState]:
+        self, text: str, partitions: dict[str, ledger.PartitionState], known: Known
+    ) -> dict[str, ledger.NodeState]:
         watched = {node for one in partitions.values() for node in one.nodes}
-        found: dict[str, NodeState] = {}
+        found: dict[str, ledger.NodeState] = {}
         for shown in map(fields_of, text.splitlines()):
             name = shown.get("NodeName", "")
             if name and (name in watched or not self._watch.partitions):
@@ -148,15 +133,15 @@ class Looking:
                 " that `sinfo` lists, and a Slurm without PrivateData=nodes"
             )
         gone = known.nodes.keys() - found.keys()
-        return found | {node: NodeState(out="down", state="ABSENT") for node in gone}
+        return found | {node: ledger.NodeState(out="down", state="ABSENT") for node in gone}
 
-    def _partitions(self, text: str) -> dict[str, PartitionState]:
+    def _partitions(self, text: str) -> dict[str, ledger.PartitionState]:
         found = {}
         for shown in map(fields_of, text.splitlines()):
             name, nodes = shown.get("PartitionName", ""), shown.get("Nodes", "")
             if name and (name in self._watch.partitions or not self._watch.partitions):
                 listed = "" if nodes == "(null)" else nodes
-                found[name] = PartitionState(shown.get("State", ""), [*NodeSet(listed)])
+                found[name] = ledger.PartitionState(shown.get("State", ""), [*NodeSet(listed)])
         return found
 
     def _file_systems(self) -> Iterator[tuple[str, str]]:
@@ -175,7 +160,7 @@ class Looking:
             if process.returncode:
                 yield folder, Answer(process.returncode, "", said).said
 
-    def _ask_accounting(self, found: ClusterLook, known: Known, config: str) -> None:
+    def _ask_accounting(self, found: ledger.ClusterLook, known: Known, config: str) -> None:
         """Take in what accounting tells of the time since the last look; without slurmdbd the jobs
         that slurmctld still knows."""
         since = (known.last.at if known.last else found.at) - _BEFORE_S
@@ -209,7 +194,7 @@ class Looking:
                 if ended >= (known.last.at if known.last else found.at) - _BEFORE_S:
                     begun = times[0] if times[0] is not None else ended
                     nodes = [*NodeSet(row[3])] if row[3] not in ("", "None assigned") else []
-                    job = BookedJob(row[0], begun, ended, nodes, "NODE_FAIL")
+                    job = ledger.BookedJob(row[0], begun, ended, nodes, "NODE_FAIL")
                     known.jobs.add(job.job)
                     found.jobs.append(job)
 
@@ -221,42 +206,12 @@ class Looking:
                 return [line.split("|") for line in answer.stdout.splitlines()]
         return None
 
-    def _probe(self, found: ClusterLook, known: Known) -> None:
-        """See what became of the probe job, and submit another one when it has ended."""
-        job = known.last.probe if known.last else ""
-        if job:
-            answer = asked(self.site, "scontrol", "show", "job", "-o", job)
-            shown = fields_of(answer.stdout) if answer.status == 0 else {}
-            state = shown.get("JobState", "")
-            if state in _RUNS:
-                found.probe = job
-                return
-            found.probed = 1 if state else 0
-            if state not in ("COMPLETED", ""):
-                times = [slurm_seconds(shown.get(name, "")) for name in ("StartTime", "EndTime")]
-                begin, end = (at if at is not None else found.at for at in times)
-                nodes = shown.get("NodeList", "(null)")
-                listed = [] if nodes == "(null)" else [*NodeSet(nodes)]
-                found.jobs.append(BookedJob(job, min(begin, end), end, listed, state, probe=True))
-            elif not state:
-                found.unseen.append(f"how probe job {job} ended")
-        minutes = int(self._watch.probe_s // 60) + 2
-        script = f"set -- {shlex.join(self._watch.file_systems)}\n{_WRITE}"
-        script += f"sleep {self._watch.probe_s:g}"
-        words = ["--parsable", *self.site.description.access, "--nodes=1", "--ntasks=1"]
-        words += [f"--time={minutes}", "--job-name=assay-watch", "--output=/dev/null", "--chdir=/"]
-        done = self.site.ask(["sbatch", *words, f"--wrap={script}"])
-        submitted = done.stdout.strip().partition(";")[0]
-        found.probe = submitted if done.status == 0 and submitted.isdecimal() else ""
-        if not found.probe:
-            found.unseen.append(f"no probe job: {done.said}")
 
-
-def _node(shown: dict[str, str], before: NodeState | None) -> NodeState:
+def _node(shown: dict[str, str], before: ledger.NodeState | None) -> ledger.NodeState:
     """A node as `scontrol show node` describes it; one that is not heard of is not down yet."""
     state = shown.get("State", "")
     heard = _SILENT.sub("", state)
-    out: Out = ""
+    out: ledger.Out = ""
     if "MAINT" in state:
         out = "maintenance"
     elif is_down(heard) or "REBOOT_ISSUED" in state:
@@ -267,7 +222,7 @@ def _node(shown: dict[str, str], before: NodeState | None) -> NodeState:
     boot = slurm_seconds(shown.get("BootTime", ""))
     if boot and before and before.boot and abs(boot - before.boot) < _BOOT_S:
         boot = before.boot
-    return NodeState(
+    return ledger.NodeState(
         out=out,
         state=state if out or state != heard else "",
         reason=told[1] if told else shown.get("Reason", ""),
@@ -277,12 +232,12 @@ def _node(shown: dict[str, str], before: NodeState | None) -> NodeState:
     )
 
 
-def _event(row: Sequence[str]) -> NodeEvent | None:
+def _event(row: Sequence[str]) -> ledger.NodeEvent | None:
     """A row of `sacctmgr show event`; None where it is no outage of a node."""
     if len(row) < 5 or (begin := slurm_seconds(row[1])) is None or not row[0]:
         return None
-    out: Out = "down" if is_down(row[3]) else "drained" if "DRAIN" in row[3] else ""
-    return NodeEvent(row[0], begin, slurm_seconds(row[2]), out, row[4]) if out else None
+    out: ledger.Out = "down" if is_down(row[3]) else "drained" if "DRAIN" in row[3] else ""
+    return ledger.NodeEvent(row[0], begin, slurm_seconds(row[2]), out, row[4]) if out else None
 
 
 def _private(config: str) -> Iterator[str]:

@@ -37,6 +37,7 @@ class OutagePart(Part):
 class StabilityForm(Form, kw_only=True):
     """`assay contract watch`: a stability phase."""
 
+    schema: Annotated[int, key("The version of this form.")] = 2
     site: Annotated[str, key("The site.")]
     answer: Annotated[AnswerPart, key("The answer.")]
     period_s: Annotated[float, key("Time of the phase that is booked, contract time.")]
@@ -56,8 +57,6 @@ class StabilityForm(Form, kw_only=True):
     killed: Annotated[int, key("Jobs that a failure of class vendor or unknown ended.")]
     mtti_s: Annotated[float | None, key("Mean time between them; null: none.")]
     mtti_low_s: Annotated[float, key("Its lower bound at 90 %.")]
-    probes: Annotated[int, key("Probe jobs that have ended.")]
-    probes_failed: Annotated[int, key("Probe jobs that did not end right.")]
     unseen_s: Annotated[float, key("Unwatched time, contract time.")]
     criteria: Annotated[list[JudgedPromise], key("The promises judged.")]
     outages: Annotated[list[OutagePart], key("The outages, by their begin.")]
@@ -137,8 +136,6 @@ def _form(figures: Figures, answer: Answer) -> StabilityForm:
         killed=counts[1],
         mtti_s=mean[1],
         mtti_low_s=bounds[1],
-        probes=sum(look.probed for look in found.looks),
-        probes_failed=len([job for job in found.jobs if job.probe]),
         unseen_s=figures.unseen_s,
         criteria=figures.criteria,
         outages=[_outage(one, watch.scale) for one in found.outages],
@@ -206,8 +203,6 @@ def _facts(found: Booked, form: StabilityForm) -> Iterator[tuple[str, str]]:
         ("job MTTI", form.mtti_s, form.mtti_low_s),
     ):
         yield name, f"{_hours(mean)}, with {percent(LEVEL, 0)} at least {_hours(low)}"
-    if form.probes:
-        yield "probe jobs", f"{form.probes}, {form.probes_failed} did not end right"
 
 
 def _criteria(form: StabilityForm) -> Iterator[Block | None]:

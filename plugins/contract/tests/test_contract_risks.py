@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from assay.cli import main
 from assay.tests.campaign_texts import SITE_FILE
 from bench.tests.claims.contracts import Noisy, at_limit, peers
+from bench.tests.simulated.contract_machines import machine_chances
 from plugins.contract.log import CONTRACTS
-from plugins.contract.risks import chances, machine_chances, share_chances
+from plugins.contract.risks import chances, share_chances
 from plugins.contract.tests.test_contracts import CONTRACT
 from records.criteria import Criteria
 from reports.statistics.bounds import decide, level_of_look, median_bounds

@@ -131,12 +131,10 @@ def test_a_partition_takes_the_nodes_that_no_other_has_up():
     assert ledger.booked.outages[0].nodes == {"n1"}
 
 
-def test_a_file_system_and_a_probe_job_are_booked():
+def test_a_file_system_is_booked():
     full = {"/scratch": "No space left on device"}
     ledger = Ledger().begin().look(file_systems=full).look(file_systems=full).look()
-    ended = BookedJob("7", T0 + 185, T0 + 200, ["n2"], "CANCELLED", probe=True)
-    ledger.look(jobs=[ended])
-    assert ledger.outages == [("file system", "/scratch", 60, 180), ("probe job", "7", 185, 200)]
+    assert ledger.outages == [("file system", "/scratch", 60, 180)]
 
 
 def test_accounting_tells_what_began_and_ended_while_nobody_looked():

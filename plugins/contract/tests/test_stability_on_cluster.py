@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Twelve outages in 34 days of ten seconds: all are booked, and kill -9 loses none."""
+"""Eleven outages in 34 days of ten seconds: all are booked, and kill -9 loses none."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Rehearsal:
 
     def book(self) -> None:
         words = ["contract", "watch", "--site", f"virtual:{NAME}", "--folder", str(self.folder)]
-        words += ["--every", "19.2h", "--for", "34d", "--scale", str(SCALE), "--probe", "5s"]
+        words += ["--every", "19.2h", "--for", "34d", "--scale", str(SCALE)]
         words += ["--file-system", str(self.full), "--file-system", str(self.closed)]
         with (self.folder.parent / "booker.log").open("ab") as log:
             before = self.looks()
@@ -86,11 +86,6 @@ class Rehearsal:
         """Run what sees the small file system."""
         run_in(self.cluster, *words)
 
-    def end_probe(self) -> None:
-        words = "squeue", "-h", "-n", "assay-watch", "-t", "R", "-o", "%i"
-        running = next(filter(None, (self.slurm(*words).split() for _ in tries(600, 0.1))))
-        self.slurm("scancel", running[0])
-
     def called_down(self, nodes: str) -> Iterator[float]:
         """When Slurm itself found one silent for too long; on a busy machine also a good one."""
         log = (folders(NAME).root / "log" / "slurmctld.log").read_text()
@@ -115,7 +110,7 @@ class Rehearsal:
             time.sleep(max(0.0, began + second - time.monotonic()))
             times = self.planted.setdefault(name, [])
             # A look that comes late misses no outage; a restart is to be seen by none.
-            if times and name not in ("", "node restarted n4", "probe job"):
+            if times and name not in ("", "node restarted n4"):
                 waits = time.monotonic()
                 wait_for(lambda name=name, near=times[0]: self.booked(name, near))
                 began += time.monotonic() - waits  # what follows keeps its distances
@@ -181,8 +176,6 @@ def plan_of(it: Rehearsal) -> list[tuple[float, str, Callable[[], object]]]:
         (152, "controller controller", lambda: revive(NAME, lambda _: None)),
         (158, "file system closed", lambda: it.closed.chmod(0)),
         (172, "file system closed", lambda: it.closed.chmod(0o700)),
-        (178, "probe job", it.end_probe),
-        (178, "probe job", lambda: None),
         (184, "file system gone", lambda: it.closed.rename(gone)),
         (198, "file system gone", lambda: gone.rename(it.closed)),
     ]
@@ -226,18 +219,18 @@ def test_outages_of_all_kinds_are_booked_within_an_interval(rehearsal: Rehearsal
         begin, end = one.wall, one.wall + one.length_s / SCALE
         if name != "node restarted n4" and not begun[0] - interval <= begin <= begun[1] + slack:
             problems.append(f"{name} began {begin - begun[1]:+.1f} s late")
-        if name != "probe job" and not ended[0] - interval <= end <= ended[1] + interval + 3:
+        if not ended[0] - interval <= end <= ended[1] + interval + 3:
             problems.append(f"{name} ended {end - ended[1]:+.1f} s late")
     further = [
         one.id
         for one in outages
-        if one.id not in taken and one.kind != "probe job" and not _UNPLANTED.search(one.reason)
+        if one.id not in taken and not _UNPLANTED.search(one.reason)
         if not any(
             one.wall - 1 <= at <= one.wall + interval + SEEN_AFTER_S
             for at in rehearsal.called_down(one.thing)
         )
     ]
-    assert (problems, further, len(taken)) == ([], [], 12), json.dumps(rehearsal.planted)
+    assert (problems, further, len(taken)) == ([], [], 11), json.dumps(rehearsal.planted)
     words = {one.kind: one.word for one in outages}
     assert words["maintenance"] == "scheduled"
     assert words["node down"] == "unknown"

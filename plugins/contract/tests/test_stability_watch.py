@@ -162,20 +162,6 @@ def test_a_folder_that_cannot_be_written_is_a_fault(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("state", "ended"), [("RUNNING", False), ("COMPLETED", True), ("CANCELLED", True)]
-)
-def test_a_probe_job_is_followed_and_the_next_one_submitted(state, ended):
-    job = f"JobId=7 JobState={state} NodeList=c002 StartTime=2026-11-27T14:38:00 EndTime=2026-11-27"
-    site = CannedSite(job=f"{job}T14:39:00\n")
-    known = Known(last=look_of(at("14:37:00"), probe="7"))
-    found = look(site, known, probe_s=30.0)
-    assert found.probe == ("8" if ended else "7")
-    assert found.probed == int(ended)
-    bad = [(one.job, one.state, one.end) for one in found.jobs if one.probe]
-    assert bad == ([("7", "CANCELLED", at("14:39:00"))] if state == "CANCELLED" else [])
-
-
 def test_a_torn_line_is_dropped_and_a_changed_or_missing_one_is_named(tmp_path):
     folder = WatchFolder(tmp_path)
     folder.append(watch())

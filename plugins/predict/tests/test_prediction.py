@@ -23,7 +23,6 @@ from plugins.predict.models.communication import (
 from plugins.predict.models.scaling import Counts, fit_law
 from plugins.predict.outcome import PredictionOutcome
 from plugins.predict.predict import predict
-from plugins.predict.result import prediction_picture
 from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
@@ -100,20 +99,20 @@ def test_a_law_without_errors_comes_back() -> None:
 def test_what_is_not_known_grows_with_the_distance_from_what_was_measured(tmp_path: Path) -> None:
     found = outcome_of(machine_run(tmp_path / "run", COUNTS), nodes=(32, 1024))
     assert not found.missing
-    assert {item.subject.check for item in found.predicted} == {"su3_rmd", "hpl"}
+    assert {item.check for item in found.predicted} == {"su3_rmd", "hpl"}
     for item in found.predicted:
-        near, far = (math.log(one.time_s.high / one.time_s.low) for one in item.part.points)
+        near, far = (math.log(one.time_s.high / one.time_s.low) for one in item.points)
         assert near < far
-        assert all(one.efficiency.low < one.efficiency.high for one in item.part.points)
-        assert item.part.learnt_from == [*COUNTS]
+        assert all(one.efficiency.low < one.efficiency.high for one in item.points)
+        assert item.learnt_from == [*COUNTS]
 
 
 @pytest.mark.parametrize("contention", [0.0, 0.25])
 def test_the_true_time_lies_in_the_interval(tmp_path: Path, contention: float) -> None:
     truth = Truth(contention=contention)
     found = outcome_of(machine_run(tmp_path / "run", COUNTS, truth), nodes=(256,))
-    (strong,) = [item for item in found.predicted if item.subject.check == "su3_rmd"]
-    (one,) = strong.part.points
+    (strong,) = [item for item in found.predicted if item.check == "su3_rmd"]
+    (one,) = strong.points
     compute, messages = truth.lattice_s(LATTICE, 256, 100)
     assert one.time_s.holds(compute + messages)
     assert one.communication_share == pytest.approx(messages / (compute + messages), rel=0.3)
@@ -131,14 +130,14 @@ def test_serial_work_is_in_the_interval_or_left_open_by_a_note(
     for seed in range(4):
         run = machine_run(tmp_path / f"{seed}", counts, truth, seed=seed)
         for item in outcome_of(run, nodes=(64, 256)).predicted:
-            (left_open,) = filter(None, map(serial_share, item.part.notes))
-            (note,) = [note for note in item.part.notes if serial_share(note)]
+            (left_open,) = filter(None, map(serial_share, item.notes))
+            (note,) = [note for note in item.notes if serial_share(note)]
             assert "on 256 nodes" in note
-            for one in item.part.points:
+            for one in item.points:
                 k, words = one.nodes, one.problem.split()
                 grid = squarest_grid(k)
                 times = truth.lattice_s(LATTICE, k, 100)
-                if item.subject.check == "hpl":
+                if item.check == "hpl":
                     times = truth.system_s(int(words[2]), grid)
                 held = one.time_s.holds(sum(times))
                 outside += not held
@@ -151,7 +150,7 @@ def test_what_is_left_out_is_not_learnt_from_and_stands_beside(tmp_path: Path) -
     found = outcome_of(machine_run(tmp_path / "run", COUNTS), left_out=(16,))
     assert len(found.held_out) == 2
     assert found.inside == 2
-    assert all(16 not in item.part.learnt_from for item in found.predicted)
+    assert all(16 not in item.learnt_from for item in found.predicted)
     # What breaks the law where it was left out is told as outside.
     slow = outcome_of(machine_run(tmp_path / "slow", COUNTS, slower={16: 4.0}), left_out=(16,))
     assert (slow.inside, len(slow.held_out)) == (0, 2)
@@ -159,9 +158,9 @@ def test_what_is_left_out_is_not_learnt_from_and_stands_beside(tmp_path: Path) -
 
 def test_a_bend_at_the_greatest_count_is_said(tmp_path: Path) -> None:
     bent = outcome_of(machine_run(tmp_path / "bent", COUNTS, slower={16: 2.0}), nodes=(64,))
-    assert all("16 nodes take" in item.part.notes[-1] for item in bent.predicted)
+    assert all("16 nodes take" in item.notes[-1] for item in bent.predicted)
     straight = outcome_of(machine_run(tmp_path / "straight", COUNTS), nodes=(64,))
-    assert not any("nodes take" in note for item in straight.predicted for note in item.part.notes)
+    assert not any("nodes take" in note for item in straight.predicted for note in item.notes)
 
 
 def test_a_lattice_that_cannot_be_cut_names_counts_that_can(tmp_path: Path) -> None:
@@ -186,18 +185,10 @@ def test_what_a_run_lacks_is_named_with_what_adds_it(tmp_path: Path) -> None:
     assert all("ranks shared cores" in gap.why for gap in crowded.missing)
 
 
-def test_a_picture_shows_points_law_and_interval(tmp_path: Path) -> None:
-    analysis = analyse(load_run(machine_run(tmp_path / "run", COUNTS)))
-    picture = prediction_picture(analysis, predict(analysis, (64,), (16,)))
-    assert picture is not None and len(picture.panels) == 2
-    assert "mpich on 64 nodes" in picture.panels[0].alt
-    assert picture.environments == ["mpich"]
-
-
 def test_counts_that_a_law_does_not_rest_on_are_said(tmp_path: Path) -> None:
     machine = machine_run(tmp_path / "run", COUNTS, flags={1: ["oversubscribed"]})
     for item in outcome_of(machine, left_out=(16,)).predicted:
-        crowded, hidden = item.part.notes[:2]
+        crowded, hidden = item.notes[:2]
         assert crowded == "not learnt from, as ranks shared cores: 1 node"
         assert hidden == "not learnt from, as left out: 16 nodes"
     machine = machine_run(tmp_path / "one", COUNTS, applications=["su3_rmd"])

@@ -234,16 +234,18 @@ def test_a_damaged_test_case_costs_itself_alone(
     assert (form.added, form.unread) == (added, 2 - added)
 
 
-def test_nan_of_httpjson_is_no_value(tmp_path: Path) -> None:
-    record = {
-        "check_name": "A", "check_system": "s", "check_partition": "p", "check_environ": "e",
-        "check_job_completion_time_unix": 1e9, "check_job_nodelist": ["n1"], "check_jobid": "1",
-        "check_result": "fail", "check_perf_x_value": float("nan"), "check_perf_x_unit": "us",
-        "check_perf_y_value": 2.0, "check_perf_y_unit": "MB/s",
+def test_nan_is_no_value(tmp_path: Path) -> None:
+    case = {
+        "name": "A", "system": "s", "partition": "p", "environ": "e", "jobid": "1",
+        "job_completion_time_unix": 1e9, "job_nodelist": ["n1"], "result": "fail",
+        "perfvalues": {"s:p:x": [float("nan"), 0, None, None, "us"],
+                       "s:p:y": [2.0, 0, None, None, "MB/s"]},
     }  # fmt: skip
-    (tmp_path / "r.json").write_text(json.dumps(record) + "\n{broken\n")
+    info = {"time_start_unix": 1e9, "time_end_unix": 1e9}
+    report = {"session_info": info, "runs": [{"testcases": [case]}]}
+    (tmp_path / "r.json").write_text(json.dumps(report))
     form = taken(tmp_path / "h.sqlite", tmp_path)
-    assert (form.added, form.unread) == (1, 1)
+    assert (form.added, form.unread) == (1, 0)
     with Store(tmp_path / "h.sqlite") as store:
         history = read_history(store, "s", CAMPAIGN)
         assert history.nights[0].statuses == {"wrong": 1}
@@ -334,8 +336,6 @@ CONFIGURATION = """
 import reframe.core.settings as settings
 site_configuration = settings.site_configuration
 site_configuration['storage'] = [{'enable': True, 'sqlite_db_file': 'FOLDER/results.db'}]
-site_configuration['logging'][0]['handlers_perflog'].append(
-    {'type': 'httpjson', 'url': 'http://localhost', 'debug': True, 'level': 'info'})
 """
 
 

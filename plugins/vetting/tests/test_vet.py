@@ -20,13 +20,10 @@ from unittest.mock import Mock
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from assay.cli import main
-from assay.documents import acceptance_files
 from assay.sites.site import Site
-from assay.tests.campaign_texts import CRITERIA
-from checks.common.slurm.commands import Answer, Slurm, run_here
+from checks.common.slurm.commands import Answer, Slurm
 from plugins.vetting.command import guarded
 from plugins.vetting.folder import VetFolder
 from plugins.vetting.judge import (
@@ -44,8 +41,6 @@ from plugins.vetting.nodes import DrainEntry, Drains, vet_by_slurm
 from plugins.vetting.tests.test_vet_faults import write_reference
 from records.forms import as_bytes
 from records.site.node_facts import NodeFacts
-from reports.tests import acceptance_runs
-from reports.tests.synthetic import chained
 from virtual_cluster.host import tries
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
@@ -117,66 +112,6 @@ def test_a_fact_that_differs_is_named(tmp_path, facts, status):
     ended = vet(tmp_path, "--steps", "latency")
     assert ended.returncode == status
     assert next(iter(facts)) in last_line(ended)
-
-
-def accepted_run(folder: Path, compiler: str) -> Path:
-    """A run whose acceptance names n2 of four nodes that are like this one, with a core each."""
-    run = acceptance_runs.write_run(folder / "results/a/20261120T0-1", slow_node={"n2": 0.7})
-    facts = replace(look_at_facts(), file_systems={"/scratch": "lustre"}, cores=1)
-    facts = replace(facts, threads_per_core=1)
-    known = json.loads((run / "provenance.json").read_text())
-    known["nodes"] = {f"n{i}": msgspec.to_builtins(facts) for i in range(1, 5)}
-    known["environments"] = {"mpich": {"compiler_version": compiler}}
-    (run / "provenance.json").write_text(json.dumps(known))
-    chained(run)
-    (folder / "mine.yaml").write_text(CRITERIA)
-    return run
-
-
-@pytest.mark.full
-def test_the_good_nodes_of_an_accepted_run_are_peers(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(acceptance_files, "find_browser", lambda: None)
-    run = accepted_run(tmp_path, "another")
-    assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 2
-    assert "is not judged: assay accept" in capsys.readouterr().err
-    main(["accept", str(run), "--criteria", "mine.yaml"])
-    for _ in range(2):
-        assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 0
-    assert "vet: 3 nodes of 20261120T0-1 are peers: facts; no figure" in capsys.readouterr().out
-    ended = vet(tmp_path / "v", "--steps", "facts")
-    assert ended.returncode == 1
-    assert "file_systems./scratch is none, not lustre as on 3 nodes" in last_line(ended)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("compiler", "stream_bytes", "compared_with"),
-    [
-        ("gcc", 2**27, "3 nodes, 15 vettings"),
-        ("gcc", 2**20, "no reference"),
-        ("icx", 2**27, "no reference"),
-        ("disturbed gcc", 2**27, "no reference"),
-    ],
-)
-def test_figures_of_an_accepted_run_are_a_reference_where_they_are_measured_alike(
-    tmp_path, monkeypatch, compiler, stream_bytes, compared_with
-):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(acceptance_files, "find_browser", lambda: None)
-    params = acceptance_runs.CASES["node"] | {"stream_bytes": stream_bytes}
-    monkeypatch.setitem(acceptance_runs.CASES, "node", params)
-    version = run_here(["cc", "--version"]).stdout.partition("\n")[0].partition(" ")[2]
-    run = accepted_run(tmp_path, f"gcc {version}" if "gcc" in compiler else "icx 2026.1")
-    if compiler == "disturbed gcc":
-        records = run / "records.jsonl"
-        records.write_text(records.read_text().replace('"flags":[]', '"flags":["disturbed"]'))
-        chained(run)
-    main(["accept", str(run), "--criteria", "mine.yaml"])
-    assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 0
-    told = vetting_of(vet(tmp_path / "v", "--steps", "memory", "--json").stdout)
-    (figure,) = told.figures
-    assert figure.compared_with.partition(" that vary")[0] == compared_with
 
 
 def test_as_a_prolog_bad_input_drains_no_node(tmp_path):

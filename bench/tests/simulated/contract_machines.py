@@ -7,50 +7,35 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
-from itertools import combinations
-from typing import Any
 
-import msgspec
 import numpy as np
 
 from checks.common.registry import Checks, checks_with
+from plugins.contract.risks import (
+    MARGIN,
+    Chances,
+    evidence_of,
+    planned_values,
+    selections_of,
+)
 from records.criteria import (
     Criteria,
     Criterion,
     EfficiencyCriterion,
     MixCriterion,
     RatioCriterion,
-    Selection,
     UnitCriterion,
 )
-from records.run.plan import Plan, PlannedCase
+from records.run.plan import Plan
 from records.site.limits import Nominal
 from reports.judgement import Judgement
 from reports.statistics.descriptive import Vector
 from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, Values
-
-#: The greatest machine that is simulated.
-MOST_NODES = 16
-#: What a limit in a metric's own unit, or of a peak, is exceeded by on a good machine.
-MARGIN = 1.1
-
-
-def at_most_nodes(plan: Plan) -> Plan:
-    """The plan on MOST_NODES nodes at most; nodes and links are then judged as in a greater one."""
-    cases = [
-        msgspec.structs.replace(
-            case,
-            nodes=min(case.nodes, MOST_NODES),
-            ranks=case.ranks if case.nodes <= MOST_NODES else MOST_NODES * case.ranks_per_node,
-        )
-        for case in plan.cases
-    ]
-    return msgspec.structs.replace(plan, cases=cases)
+from reports.verdicts.acceptance.values import CriterionEvidence, Values
 
 
 @dataclass(frozen=True)
@@ -95,50 +80,24 @@ class SimulatedMachines:
                     )
         return judgements
 
-    def of(self, criterion: Criterion) -> list[Values]:
-        """The values that a criterion judges, as a good machine gives them; one block each."""
-        return self._evidence(self._all).selected(criterion)
-
     @cached_property
     def _checks(self) -> Checks:
         return checks_with(self.plan.brought)
 
     @cached_property
-    def _selections(self) -> list[Selection]:
-        """Selections of the criteria, their references too."""
-        criteria = self.criteria.criteria
-        references = (getattr(one, "reference", None) for one in criteria)
-        return [*criteria, *(one for one in references if one is not None)]
-
-    @cached_property
     def _all(self) -> list[Values]:
-        """Every value that the criteria ask for, as a good machine gives it; one block each."""
-        metrics = dict.fromkeys((one.check, one.metric) for one in self._selections)
-        return [
-            series
-            for case in self.plan.cases
-            if case.skipped is None
-            for check, metric in metrics
-            if check == case.check
-            for series in self._series(case, metric)
-        ]
-
-    def _series(self, case: PlannedCase, metric: str) -> Iterator[Values]:
-        points = {*self._checks[case.check].points}
-        names = [f"n{number + 1}" for number in range(case.nodes)]
-        places: list[dict[str, Any]] = [{}]
-        if {"node", "peer"} <= points:
-            places = [{"node": one, "peer": two} for one, two in combinations(names, 2)]
-        elif "node" in points:
-            places = [{"node": name} for name in names]
-        asked = (one.where for one in self._selections if one.metric == metric)
-        further = [{k: v for k, v in where.items() if k in points} for where in asked]
-        for extra in {str(point): point for point in further or [{}]}.values():
-            for place in places:
-                blank = Values(case, metric, {**place, **extra}, np.ones(1, np.int64), np.ones(1))
-                share = self.defects.get(metric, 1.0) if place == places[0] else 1.0
-                share = share if self._more_is_better(metric) else 1 / share
-                yield replace(blank, values=np.array([self._good_level(blank) * share]))
+        """Every value that the criteria ask for, as a good machine gives it but for its defects;
+        one block each."""
+        found, first = list[Values](), dict[str, Values]()
+        for blank in planned_values(self.plan, selections_of(self.criteria.criteria)):
+            key = f"{blank.case.id} {blank.metric}"
+            place = [blank.at.get(name) for name in ("node", "peer")]
+            known = first.setdefault(key, blank)
+            is_first = place == [known.at.get(name) for name in ("node", "peer")]
+            share = self.defects.get(blank.metric, 1.0) if is_first else 1.0
+            share = share if self._more_is_better(blank.metric) else 1 / share
+            found.append(replace(blank, values=np.array([self._good_level(blank) * share])))
+        return found
 
     def _more_is_better(self, metric: str) -> bool:
         return self.plan.register.metrics[metric].better == "higher"
@@ -189,17 +148,11 @@ class SimulatedMachines:
     def _evidence(
         self, values: list[Values], throughputs: Mapping[int, float] | None = None
     ) -> CriterionEvidence:
-        cases = [case for case in self.plan.cases if case.skipped is None]
-        launches = {
-            (case.id, block): LaunchRef("simulated", case.id, block, "ok", (), {})
-            for case in cases
-            for block in range(1, self.plan.blocks + 1)
-        }
-        nodes = max((case.nodes for case in cases), default=0)
-        names = tuple(f"n{number + 1}" for number in range(nodes))
-        fresh = self.plan.blocks + 1
-        return CriterionEvidence(
-            *(values, launches, cases, self.plan.register, self.rates, names, fresh),
-            mix_blocks=self.plan.mix_blocks,
-            throughputs=throughputs or {},
-        )
+        return evidence_of(self.plan, self.rates, values, throughputs)
+
+
+def machine_chances(machines: SimulatedMachines, count: int, first: int = 0) -> Chances:
+    """Chances of the last criterion of so many simulated machines, from a seed on."""
+    seeds = range(first, first + count)
+    words = [machines.judged_to_the_end(seed).criteria[-1].effective for seed in seeds]
+    return Chances(words.count("PASS") / count, words.count("FAIL") / count)
