@@ -273,13 +273,23 @@ def _explained_by_slowest(parts: Sequence[FabricPart], pairs: _Pairs) -> Indices
 
 
 def _by_shares(pairs: _Pairs) -> Iterator[FabricPart]:
-    """Cuts between nodes that reach each other well; slow links of nodes by the pairs left."""
+    """Cuts between nodes that reach each other well; slow links of nodes, of which those that reach
+    each other well are one side of a cut instead."""
+    cuts = [cut for cut in _further_cuts(pairs, pairs.slow) if pairs.holds_together(cut)]
+    yield from cuts
     left = np.ones(len(pairs.short), dtype=bool)
-    for cut in _further_cuts(pairs, pairs.slow):
-        if pairs.holds_together(cut):
-            left[cut.pairs] = False
-            yield cut
-    yield from _links(pairs, left)
+    for cut in cuts:
+        left[cut.pairs] = False
+    links = list(_links(pairs, left))
+    accused = np.zeros(pairs.nodes, dtype=bool)
+    accused[[part.nodes[0] for part in links]] = True
+    inside = accused[pairs.low] & accused[pairs.high] & ~pairs.slow
+    labels = components(pairs.low[inside], pairs.high[inside], pairs.nodes)
+    sizes = np.bincount(labels, weights=accused, minlength=1)
+    yield from (part for part in links if sizes[labels[part.nodes[0]]] < _LEAST_SIDE)
+    for label in np.flatnonzero(sizes >= _LEAST_SIDE).tolist():
+        side = accused & (labels == label)
+        yield pairs.cut([np.flatnonzero(nodes).tolist() for nodes in (side, ~side)])
 
 
 def _links(pairs: _Pairs, left: Flags) -> Iterator[FabricPart]:
