@@ -20,7 +20,7 @@ from assay.cli.arguments import (
     flag,
     site,
 )
-from assay.entry import ended_by_ctrl_c
+from assay.loading import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
     Narrowing,

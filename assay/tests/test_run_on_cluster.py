@@ -6,17 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from plugins.contract.mixes import mix_of
 from records.run.archive import RawFiles
 from records.run.plan import Plan
 from records.run.record import read_records
-from records.run.run_directory import open_run
-from setup.tests.needs import NEEDS_HPL
 from virtual_cluster.host import tries
 from virtual_cluster.tests import clusters
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, processes_of
@@ -269,22 +265,3 @@ def test_a_disk_and_memory_are_measured(folder):
     assert status == 0, output
     records = records_of(the_run(folder, "storage"))
     assert {one.params["target"]: one.status for one in records} == {"disk": "ok", "memory": "ok"}
-
-
-@pytest.mark.full
-@NEEDS_HPL
-@pytest.mark.usefixtures("cluster")
-def test_a_mix_of_jobs_is_handed_in_at_once(folder):
-    part = ("--blocks", "2", "--scale", "small", "--no-report")
-    status, output = run("mix", "--site", SITE, *part)
-    assert status == 0, output
-    path = the_run(folder, "mix")
-    records = records_of(path)
-    assert [one.status for one in records] == ["ok"] * 6
-    # One was handed in before the one before had ended; a busy machine may be late with others.
-    handed_in = sorted(records, key=lambda one: str(one.submitted_at))
-    times = [(str(a.ended_at), str(b.submitted_at)) for a, b in pairwise(handed_in)]
-    assert any(later < ended for ended, later in times), times
-    mix = mix_of(open_run(str(path)))
-    assert [job.work > 0 for job in mix.jobs] == [True] * 6
-    assert min(mix.makespans_s.values()) > 0

@@ -75,7 +75,7 @@ def test_the_newest_run_of_the_right_kind_is_taken(
     (said,) = refused(capsys, "verify")
     assert said.endswith("make one, e.g. with: assay accept")
     (said,) = refused(capsys, "predict", "--nodes", "9")
-    assert "no run of su3_rmd or hpl or collectives" in said
+    assert "no run of su3_rmd or hpl" in said
 
 
 def test_the_beginning_of_a_runs_id_is_enough_where_it_is_the_only_one() -> None:
@@ -97,15 +97,6 @@ def test_a_run_is_compared_with_the_newest_other_of_its_campaign(capsys: Capture
     assert f"the newest other run of quick: results/quick/{names[0]}" in capsys.readouterr().err
     (said_once,) = refused(capsys, "compare", names[2])
     assert "no other run of nightly" in said_once
-
-
-def test_without_a_campaign_they_are_listed_with_the_command(capsys: Capture) -> None:
-    half = small_run("20260101T000000Z-0001", blocks=9)
-    lines = refused(capsys, "run")
-    begun = [line.split()[:3] for line in lines]
-    assert all(["assay", "run", name] in begun for name in campaign_names())
-    assert max(map(len, lines)) <= 80
-    assert f"  assay run --resume {half.name}  quick, 8 of 36 launches" in lines
 
 
 @pytest.mark.plugins("papers")
