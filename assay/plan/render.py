@@ -120,8 +120,8 @@ def _grouped(plan: Plan) -> tuple[list[tuple[str, ...]], dict[str, list[str]]]:
 
 
 def _details(plan: Plan) -> Iterator[tuple[str, list[str]]]:
-    """What the scans of pairs that measure a sample of them can miss, and bytes on storage under
-    test, with their headings."""
+    """Details with their headings: of scans of pairs that measure a sample of them what these can
+    miss; bytes on storage under test."""
     names, cases = case_names(plan.cases), [case for case in plan.cases if case.skipped is None]
     scans = (sample_told(c.nodes, c.params) for c in cases if c.check in CHECKS_OF_PAIRS)
     yield "pairs of nodes are sampled:", [text for text in scans if text is not None]
