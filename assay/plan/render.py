@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from math import exp
 
 from assay.plan.times import Clock
@@ -30,10 +30,9 @@ def render_plan(plan: Plan) -> str:
         lines += ["", f"skipped ({plan.totals.skipped}):"]
         for reason, cases in skipped.items():
             lines += [reason, f"    {', '.join(cases)}"]
-    if samples := samples_told(plan):
-        lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
-    if stored := _stored_told(plan):
-        lines += ["", "files that a launch has at a time, removed at its end:", *stored]
+    for heading, texts in _details(plan):
+        if texts:
+            lines += ["", heading, *(f"  {text}" for text in dict.fromkeys(texts))]
     if found := _resolution(plan):
         lines += ["", found]
     totals, blocks = plan.totals, f"{plan.blocks} blocks"
@@ -88,65 +87,52 @@ def _resolution(plan: Plan) -> str | None:
 
 def _sources(plan: Plan) -> str:
     """Sentence on what the times are learned from."""
-    times, cases = plan.times, [case for case in plan.cases if case.skipped is None]
+    times, measured = plan.times, [case.measured > 0 for case in plan.cases if not case.skipped]
     builds = f", {count_text(len(times.builds), 'build')} of {times.build_s:.0f} s each"
-    besides = (
-        f"start {times.start_s:.0f} s{builds if times.builds else ''}, {times.between_s:.2g} s"
-        " between launches"
-    )
-    measured = sum(case.measured > 0 for case in cases)
-    learned = f"times of {count_text(measured, 'case')} are those of run {', '.join(times.runs)}"
-    others = "others" if measured else "times"
-    rough = f"{others} are shipped values, which are rough"
-    parts = [learned] * bool(measured) + [rough] * (measured < len(cases)) + [besides]
-    return "; ".join(parts)
+    parts = []
+    if any(measured):
+        learned = f"times of {count_text(sum(measured), 'case')}"
+        parts.append(f"{learned} are those of run {', '.join(times.runs)}")
+    if not all(measured):
+        parts.append(f"{'others' if parts else 'times'} are shipped values, which are rough")
+    start = f"start {times.start_s:.0f} s{builds if times.builds else ''}"
+    return "; ".join([*parts, f"{start}, {times.between_s:.2g} s between launches"])
 
 
 def _grouped(plan: Plan) -> tuple[list[tuple[str, ...]], dict[str, list[str]]]:
     """Rows of the table, and the environments of the skipped cases by name and reason."""
-    names = case_names(plan.cases)
-    rows: dict[tuple[str, ...], list[PlannedCase]] = {}
+    names, every = case_names(plan.cases), plan.environments
+    groups: dict[tuple[str, ...], list[PlannedCase]] = {}
     skipped: dict[str, list[str]] = {}
     for case in plan.cases:
         name = names[case.id]
         if case.skipped is None:
             memory = f"{case.memory_bytes_per_node / 1e6:.0f}"
-            row = (name, str(case.ranks), str(case.nodes), memory)
-            rows.setdefault(row, []).append(case)
+            groups.setdefault((name, str(case.ranks), str(case.nodes), memory), []).append(case)
         else:
             skipped.setdefault(f"  {name}: {case.skipped}", []).append(case.environment)
-    return [(*row, *_times_and_environments(plan, found)) for row, found in rows.items()], skipped
+    rows = []
+    for row, cases in groups.items():
+        times, found = [case.estimate_s for case in cases], [case.environment for case in cases]
+        whose = f"all {len(every)}" if {*every} == {*found} and len(every) > 1 else ", ".join(found)
+        rows.append((*row, _durations(min(times), max(times)), whose))
+    return rows, skipped
 
 
-def _times_and_environments(plan: Plan, cases: Sequence[PlannedCase]) -> tuple[str, str]:
-    """The time of a launch, and the environments of cases of one name."""
-    times = sorted(case.estimate_s for case in cases)
-    found, every = [case.environment for case in cases], plan.environments
-    return (
-        _durations(times[0], times[-1]),
-        f"all {len(every)}" if {*every} == {*found} and len(every) > 1 else ", ".join(found),
+def _details(plan: Plan) -> Iterator[tuple[str, list[str]]]:
+    """Details with their headings: of scans of pairs that measure a sample of them what these can
+    miss; bytes on storage under test."""
+    names, cases = case_names(plan.cases), [case for case in plan.cases if case.skipped is None]
+    scans = (sample_told(c.nodes, c.params) for c in cases if c.check in CHECKS_OF_PAIRS)
+    yield "pairs of nodes are sampled:", [text for text in scans if text is not None]
+    yield (
+        "files that a launch has at a time, removed at its end:",
+        [
+            f"{names[case.id]}: {gigabytes(case.stored_bytes)} in `storage` {case.params['target']}"
+            for case in cases
+            if case.stored_bytes
+        ],
     )
-
-
-def samples_told(plan: Plan) -> list[str]:
-    """Sentences on what the scans of pairs that measure a sample of them can miss, each once."""
-    found = (
-        sample_told(case.nodes, case.params)
-        for case in plan.cases
-        if case.check in CHECKS_OF_PAIRS and case.skipped is None
-    )
-    return list(dict.fromkeys(text for text in found if text is not None))
-
-
-def _stored_told(plan: Plan) -> list[str]:
-    """Bytes on storage under test, by case."""
-    names = case_names(plan.cases)
-    found = (
-        f"  {names[case.id]}: {gigabytes(case.stored_bytes)} in `storage` {case.params['target']}"
-        for case in plan.cases
-        if case.stored_bytes and case.skipped is None
-    )
-    return list(dict.fromkeys(found))
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:

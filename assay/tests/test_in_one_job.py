@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.plan import interval
 from assay.run import start as beginning
 from assay.sites.loading import load_site
 from assay.tests.test_run_on_cluster import (
-    CLUSTER,
     FOUR_NODES,
     PING_PONG,
     SITE,
@@ -94,25 +94,6 @@ def test_launches_are_steps_of_one_job_on_nodes_drawn_by_the_seed(cluster, folde
     wait_for(lambda: slurm(cluster, *look) == "")  # the last step's folder on another node
 
 
-def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder, monkeypatch):
-    """Slurm gives one task the array's id, and describes all tasks when asked for that."""
-    name = campaign(folder, "array", "mpich", 1, STARTUP)
-    options = ["--array=1-2", "--nodes=2", "--exclusive", "--output=/dev/null"]
-    said = slurm(cluster, "sbatch", "--parsable", *options, "--wrap=sleep 600")
-    asked = ["squeue", "--noheader", "--states=RUNNING", "--format=%A %N"]
-    wait_for(lambda: len(slurm(cluster, *asked).splitlines()) == 2)
-    nodes_of = dict(line.split() for line in slurm(cluster, *asked).splitlines())
-    monkeypatch.setenv("SLURM_JOB_ID", said.strip())
-    monkeypatch.setenv("SLURM_CLUSTER_NAME", "assay-" + CLUSTER)
-    beginning.start_run(name, SITE, live=False)
-    slurm(cluster, "scancel", *nodes_of)
-    records = records_of(the_run(folder, "array"))
-    assert jobs_of(records) == {said.strip()}
-    mine = slurm(cluster, "scontrol", "show", "hostnames", nodes_of[said.strip()]).split()
-    assert {node for r in records for node in r.nodes} <= set(mine)
-    wait_for(lambda: not jobs(cluster))
-
-
 def test_a_job_that_is_cancelled_loses_nothing(cluster, folder, in_job, monkeypatch):
     name = campaign(folder, "cut", "mpich", 12, STARTUP)
     job = in_job("--nodes=4")
@@ -150,17 +131,20 @@ def test_launches_of_one_node_run_side_by_side_those_of_several_alone(
     beginning.start_run(name, SITE, live=False)
     records = records_of(the_run(folder, "pairs"))
     assert {r.status for r in records} == {"ok"}
-    assert not any(r.neighbours for r in records if len(r.nodes) > 1)
-    pairs = [(r, n) for r in records for n in r.neighbours or ()]
-    assert pairs
-    for record, neighbour in pairs:
-        assert not set(record.nodes) & set(neighbour.nodes)
+    spans = {(r.case_id, r.block): (r, interval(r.started_at, r.ended_at)) for r in records}
+    beside = set()
+    for (one, (first, (began, ended))), (other, (second, (begins, ends))) in itertools.permutations(
+        spans.items(), 2
+    ):
+        if began < ends and begins < ended:
+            assert not set(first.nodes) & set(second.nodes)
+            assert len(first.nodes) == len(second.nodes) == 1
+            beside.add((one, other))
+    assert beside
     # Two that run side by side may begin in either order: each step's own clock says when.
-    beside = {(r.case_id, r.block, n.case_id, n.block) for r, n in pairs}
-    begun = sorted(records, key=lambda r: (r.started_at, r.block))
+    begun = sorted(spans, key=lambda key: (spans[key][1][0], key[1]))
     for before, after in itertools.pairwise(begun):
-        keys = (before.case_id, before.block, after.case_id, after.block)
-        assert before.block <= after.block or keys in beside
+        assert before[1] <= after[1] or (before, after) in beside
 
 
 def test_steps_of_a_harness_that_is_killed_end(cluster, folder, in_job):
