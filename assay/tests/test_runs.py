@@ -99,15 +99,6 @@ def test_a_run_is_compared_with_the_newest_other_of_its_campaign(capsys: Capture
     assert "no other run of nightly" in said_once
 
 
-def test_without_a_campaign_they_are_listed_with_the_command(capsys: Capture) -> None:
-    half = small_run("20260101T000000Z-0001", blocks=9)
-    lines = refused(capsys, "run")
-    begun = [line.split()[:3] for line in lines]
-    assert all(["assay", "run", name] in begun for name in campaign_names())
-    assert max(map(len, lines)) <= 80
-    assert f"  assay run --resume {half.name}  quick, 8 of 36 launches" in lines
-
-
 @pytest.mark.plugins("papers")
 def test_without_a_study_they_are_listed_with_the_command(capsys: Capture) -> None:
     small_run("20260101T000000Z-0001", campaign="wyeast-2003")
