@@ -149,7 +149,7 @@ def libraries_of_python() -> dict[str, str]:
 
 
 def python_folders() -> list[Path]:
-    """Where the interpreter and its packages are, and every link on the way to it."""
+    """Folders of the interpreter and its packages, and every link on the way to it."""
     found, link = [Path(sys.prefix), Path(sys.base_prefix)], Path(sys.executable)
     while link.is_symlink():
         link = Path(os.path.normpath(link.parent / link.readlink()))

@@ -144,8 +144,8 @@ class Notice:
 
 
 def addresses_of(history: Path) -> list[str]:
-    """Where a history's notices go, by the file HISTORY.notify. Raises AssayError for a file that
-    others may read, or a line that is no address."""
+    """Addresses that a history's notices go to, by the file HISTORY.notify. Raises AssayError for a
+    file that others may read, or a line that is no address."""
     file = history.parent / f"{history.stem}{SUFFIX}"
     try:
         status = file.stat()
@@ -172,7 +172,7 @@ def addresses_of(history: Path) -> list[str]:
 
 
 def failure_notice(title: str, error: Exception | str, where: str) -> Notice:
-    """That a night, or a part of it, did not come; secrets in the error are withheld."""
+    """Notice that a night, or a part of it, did not come; secrets in the error are withheld."""
     text = masked(str(error) or type(error).__name__)
     return Notice("warning", title, f"{text}\n{where}".strip())
 

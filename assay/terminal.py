@@ -140,9 +140,9 @@ def width_of(stream: TextIO) -> int:
 
 
 def breaks(text: str, width: int, hang: int) -> list[int]:
-    """Where lines of a text begin, the first left out, so that each is of this width at most; all
-    but the first are indented by `hang`. A number and its unit stay together. A word for which no
-    line has room, such as a path, stays where it is."""
+    """Offsets at which lines of a text begin, the first left out, so that each is of this width at
+    most; all but the first are indented by `hang`. A number and its unit stay together. A word for
+    which no line has room, such as a path, stays where it is."""
     found, used, room = [], 0, max(_LEAST, width)
     for word in _WORD.finditer(unbroken(text).replace("\u00a0", "_")):
         size = cells(word[0].rstrip())

@@ -138,7 +138,7 @@ def _shell(args: argparse.Namespace) -> None:
 
 
 def _split_words(words: list[str]) -> tuple[str, list[str]]:
-    """Where to run and what: a first word such as n2 or login is a place."""
+    """Host and command: a first word such as n2 or login is a place."""
     if words and (words[0] == "login" or re.fullmatch(r"n\d+", words[0])):
         return words[0], words[1:]
     return "login", words

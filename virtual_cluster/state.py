@@ -27,7 +27,7 @@ def state_root() -> Path:
 
 
 class Folders:
-    """Where the files of one cluster lie, below `root`: jobs are staged in `work`, which hosts see
+    """Folders of one cluster, below `root`: jobs are staged in `work`, which hosts see
     at this path; `programs` come first in PATH; `home` is the user's, whom hosts call assay;
     `networks` are those of nodes, by name: not in /run/netns of the machine, which others remove;
     hosts have `view` as root; `munge` has its key and socket."""

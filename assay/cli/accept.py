@@ -16,6 +16,7 @@ from assay.cli.arguments import CHECK_FOLDERS, JSON, RUN, argument, flag, pictur
 from assay.documents import acceptance_files as store
 from assay.documents.verify import Check, verify
 from assay.judging import STATUS, judged_run
+from assay.run.provenance import made_with
 from assay.run.status import run_of
 from assay.schema.criteria import criteria_from_text, load_criteria
 from assay.schema.problems import listed
@@ -115,8 +116,7 @@ _HANG = 11
 
 def verify_command(arguments: argparse.Namespace) -> int:
     """`assay verify`: print what was verified; FAIL where something differs."""
-    from assay.run.provenance import made_with  # slow: Slurm's libraries
-    from assay.run.rereading import Rereader  # slow: ReFrame
+    from assay.run.rereading import Rereader  # slow: checks, SciPy
 
     judged = f"{FOLDER}/{store.SUMS}"
     kind = "judged run", "assay accept"

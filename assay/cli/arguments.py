@@ -22,17 +22,16 @@ MOST_BLOCKS = 10_000
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument as `add_argument` takes it; `group` is the title of its group."""
+    """An argument as `add_argument` takes it."""
 
     name: str
     options: dict[str, Any]
-    group: str = ""
 
 
-def argument(name: str, text: str | None = None, group: str = "", **options: Any) -> Argument:
+def argument(name: str, text: str | None = None, **options: Any) -> Argument:
     """A positional argument, or an option with a value: "--site SITE"; `text` is its help."""
     name, _, metavar = name.partition(" ")
-    return Argument(name, {"metavar": metavar or None, "help": text, **options}, group)
+    return Argument(name, {"metavar": metavar or None, "help": text, **options})
 
 
 def flag(name: str, text: str) -> Argument:
@@ -52,11 +51,8 @@ def declare(
     **defaults: Any,
 ) -> None:
     """Declare the arguments of a command, and the function that does its work."""
-    groups: dict[str, Any] = {"": parser}
     for given in arguments:
-        if given.group not in groups:
-            groups[given.group] = parser.add_argument_group(given.group)
-        groups[given.group].add_argument(given.name, **given.options)
+        parser.add_argument(given.name, **given.options)
     parser.set_defaults(run=run, **defaults)
 
 
@@ -167,13 +163,11 @@ CHECK_FOLDERS = argument(
     type=added_checks,
 )
 HISTORY = argument("--history", f"default: {DEFAULT_HISTORY}", type=Path, default=DEFAULT_HISTORY)
-_PART = "a part of the campaign only"
 #: Options that leave a part of a campaign; `campaign.narrowing_of` gives what they say.
 NARROWING = (
     argument(
         "--environments NAME,…",
         "only these environments of the campaign",
-        _PART,
         type=_names,
         default=(),
     ),
@@ -181,21 +175,14 @@ NARROWING = (
         "--checks CHECK,…|DIR",
         "only these checks of the campaign; a folder (with a / in it, or there) instead adds"
         " the checks of that folder outside the tree, as does ASSAY_CHECKS; may be repeated",
-        _PART,
         action="append",
         type=_checks_or_folder,
     ),
-    argument(
-        "--nodes N",
-        "maximum nodes per launch",
-        _PART,
-        type=partial(_count, most=MOST_NODES),
-    ),
-    argument("--blocks N", "number of blocks", _PART, type=partial(_count, most=MOST_BLOCKS)),
+    argument("--nodes N", "maximum nodes per launch", type=partial(_count, most=MOST_NODES)),
+    argument("--blocks N", "number of blocks", type=partial(_count, most=MOST_BLOCKS)),
     argument(
         "--scale",
         "cases as written, or in their small form; default: as the campaign says",
-        _PART,
         choices=("paper", "small"),
     ),
 )

@@ -9,17 +9,7 @@ import sys
 from dataclasses import replace
 from typing import Annotated
 
-from assay.cli.arguments import (
-    BUILDER,
-    DEFAULT_SITE,
-    JSON,
-    MAYBE_CAMPAIGN,
-    NARROWING,
-    argument,
-    declare,
-    flag,
-    site,
-)
+from assay.cli import arguments as shared
 from assay.loading import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
@@ -119,7 +109,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         added = {"blocks": arguments.blocks, "until_decided": arguments.until is not None}
         status = resume_run(arguments.resume, arguments.site, live, **added)
     else:
-        site = arguments.site or DEFAULT_SITE
+        site = arguments.site or shared.DEFAULT_SITE
         status = start_run(arguments.campaign, site, live, arguments.builder, narrowing=narrowing)
     code = ExitStatus.FAIL if status.failed or not status.complete else ExitStatus.PASS
     from assay.cli.report import end  # slow: SciPy, Matplotlib
@@ -155,35 +145,32 @@ def narrowing_of(arguments: argparse.Namespace) -> Narrowing:
 
 def declare_plan(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `assay plan`."""
-    declare(
+    shared.declare(
         parser,
         plan_command,
-        *(MAYBE_CAMPAIGN, site(), *NARROWING, BUILDER),
-        JSON,
+        *(shared.MAYBE_CAMPAIGN, shared.site(), *shared.NARROWING, shared.BUILDER),
+        shared.JSON,
     )
 
 
 def declare_run(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `assay run`."""
-    declare(
+    shared.declare(
         parser,
         run_command,
-        MAYBE_CAMPAIGN,
-        site(
-            None,
-            f"a folder of site-config/; default: {DEFAULT_SITE}, or where the resumed run began",
-        ),
-        *NARROWING,
-        argument(
+        shared.MAYBE_CAMPAIGN,
+        shared.site(None, f"default: {shared.DEFAULT_SITE}, or where the resumed run began"),
+        *shared.NARROWING,
+        shared.argument(
             "--resume RUN", "go on with this run; with --blocks N, add N blocks to one that ended"
         ),
-        argument(
+        shared.argument(
             "--until",
             "with --resume: add blocks until what the campaign asks is known, at most --blocks;"
             " default: as many as the run has",
             choices=["decided"],
         ),
-        flag("--plain", "plain lines even on a terminal"),
-        flag("--no-report", "write no report at the end"),
-        *(JSON, BUILDER),
+        shared.flag("--plain", "plain lines even on a terminal"),
+        shared.flag("--no-report", "write no report at the end"),
+        *(shared.JSON, shared.BUILDER),
     )

@@ -104,7 +104,7 @@ def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
 
 
 def _path_of(program: str) -> str | None:
-    """Where a program is; administrators' folders are often missing in PATH."""
+    """Path of a program, if there is one; administrators' folders are often missing in PATH."""
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 

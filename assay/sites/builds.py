@@ -38,7 +38,7 @@ def environment_folder(site: str) -> Path:
 
 
 def view_folder(site: str, view: str) -> Path:
-    """Where a view's `bin` and `libexec` are."""
+    """Folder with a view's `bin` and `libexec`."""
     return environment_folder(site) / "views" / view
 
 

@@ -46,7 +46,7 @@ def load_site(name: str) -> Site:
     folder, _, part = name.partition(":")
     file = read_site_file(folder)
     if file.virtual_cluster:
-        return VirtualSite.load(chosen(file), part)
+        return VirtualSite(chosen(file), load(part or file.virtual_cluster))
     return SlurmSite.load(chosen(file, part))
 
 
@@ -57,7 +57,8 @@ def site_to_plan_for(name: str) -> tuple[Site, str]:
         return load_site(name), ""
     except UnreachableError as error:
         folder, _, cluster = name.partition(":")
-        site = VirtualSite.planned(chosen(read_site_file(folder)), cluster)
+        file = read_site_file(folder)
+        site = VirtualSite(chosen(file), planned(cluster or file.virtual_cluster or "default"))
         size = count_text(site.description.nodes, "node")
         cores = count_text(site.description.cores_per_node, "core")
         return site, f"{error}; the plan assumes {size} of {cores}"
@@ -158,19 +159,6 @@ class VirtualSite(Site):
         }
         super().__init__(description.model_copy(update=filled))
         self._cluster, self._facts = cluster, facts
-
-    @classmethod
-    def load(cls, description: SiteDescription, cluster: str) -> VirtualSite:
-        """The cluster of that name, or the one that the description names.
-
-        Raises ClusterDownError when it is not up, UnreachableError when it no longer serves.
-        """
-        return cls(description, load(cluster or description.virtual_cluster or "default"))
-
-    @classmethod
-    def planned(cls, description: SiteDescription, cluster: str) -> VirtualSite:
-        """The site that the cluster would be if it were brought up now, for a plan alone."""
-        return cls(description, planned(cluster or description.virtual_cluster or "default"))
 
     def command(
         self, argv: list[str], variables: dict[str, str], folder: Path | None = None

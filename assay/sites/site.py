@@ -99,7 +99,7 @@ class Site(ABC):
         return setting(self.slurm_output("scontrol", "show", "config"), "ClusterName") or ""
 
     def work_dir(self, run_dir: Path, name: str) -> Path:
-        """Where a run's launches are staged, seen by all nodes; `name` is of this run alone."""
+        """Folder of a run's launches, seen by all nodes; `name` is of this run alone."""
         if self.description.work_dir is not None:
             return Path(expanded(self.description.work_dir)) / name
         return run_dir / "work"

@@ -55,7 +55,7 @@ def site_names() -> list[str]:
 
 
 def folder_of_new_sites() -> Path:
-    """Where `assay site init` writes: site-config/ of the working folder, or of the clone."""
+    """Folder for new sites: site-config/ of the working folder, or of the clone."""
     return own_folder("site-config") or (SITES if IS_CLONE else BASE / "site-config")
 
 

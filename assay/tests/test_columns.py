@@ -152,12 +152,6 @@ def test_every_help_fits(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not too_long(text, WIDTH), words
 
 
-def test_a_failed_run_is_told_in_five_lines(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = told("status results/quick/failed", monkeypatch, columns=WIDTH).splitlines()
-    assert len([line for line in lines if "skipped" not in line]) == 5
-    assert lines[0].startswith("FAILED: quick on virtual")
-
-
 def test_no_path_or_command_is_broken_and_lines_that_fit_stay_as_they_are() -> None:
     path, command = "/x" * 60, f"assay run --resume {'/y' * 50} --site a:b --time 5"
     text = f"{'some words ' * 6}{path} and {'more ' * 20}`{command}` or {command}; {'end ' * 30}"

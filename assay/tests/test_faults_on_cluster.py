@@ -32,7 +32,7 @@ from assay.tests.test_run_on_cluster import (
 from assay.tests.test_run_on_cluster import pytestmark as needs_cluster
 from checks.common.tests.test_folders import write_check
 from virtual_cluster.daemons import ask
-from virtual_cluster.tests.clusters import processes_of, run_in
+from virtual_cluster.tests.clusters import processes_of
 
 pytestmark = [*needs_cluster, pytest.mark.usefixtures("cluster")]
 
@@ -256,21 +256,6 @@ SEEN = (
     "for _ in $(seq 600); do found=$(pgrep -fxc 'sleep 7654');"
     " [ $found -ge {} ] && break; sleep 0.1; done; echo $found"
 )
-
-
-def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(cluster):
-    def alive(seconds):
-        return processes_of(cluster, "-fx", f"sleep {seconds}")
-
-    shell = subprocess.Popen(cluster.node_command("n1", ["sleep", "7655"]))
-    wait_for(lambda: alive(7655))
-    script = f"{DAEMON} & env -i {DAEMON} & {SEEN.format(2)}"
-    answer = run_in(cluster, "srun", "-N2", "sh", "-c", script)
-    assert sorted(map(int, answer.split())) >= [2, 2]
-    wait_for(lambda: not alive(7654))
-    assert alive(7655)
-    shell.kill()
-    shell.wait()
 
 
 def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):

@@ -23,6 +23,7 @@ from assay.tests.test_stored_run import RUN
 from checks.common.session.outcome import CompleteBuild
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.run_directory import RunDirectory
+from virtual_cluster import planned
 
 NAME = "Programs-mpich"
 DIGEST = hashlib.sha256(b"program").hexdigest()
@@ -125,7 +126,7 @@ def test_a_later_run_finds_what_was_built(builds: Builds, monkeypatch) -> None:
 
 
 def test_a_cluster_brought_up_anew_is_another_one() -> None:
-    first, second = (VirtualSite.planned(read_description("virtual"), "anew") for _ in range(2))
+    first, second = (VirtualSite(read_description("virtual"), planned("anew")) for _ in range(2))
     assert first.identity() != second.identity()
 
 

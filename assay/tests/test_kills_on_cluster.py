@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills at random moments of runs with every launcher, each resumed to its end: every case has in
-every block one final record, artifacts have their checksums, nothing is left running. ASSAY_KILLS
-sets how many kills there are, of every kind; ASSAY_KILLS_SEED which."""
+every block one final record, artifacts have their checksums, nothing is left running."""
 
 import hashlib
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,10 +14,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-
-import pytest
 
 from assay.tests.test_run_on_cluster import campaign, own_name, planned_keys
 from assay.tests.test_run_on_cluster import of_full as pytestmark
@@ -26,9 +24,8 @@ from records.run.archive import RawFiles
 from records.run.record import CASE_ID, checksum_of, latest_attempts
 from records.run.run_directory import RunDirectory
 from virtual_cluster import Cluster, ClusterSpec, down, revive, up
-from virtual_cluster.host import run as run_command
 from virtual_cluster.host import tries
-from virtual_cluster.state import Folders, load_state
+from virtual_cluster.state import load_state
 from virtual_cluster.tests.clusters import processes_of
 
 __all__ = ["pytestmark"]
@@ -40,16 +37,11 @@ _ASSAY = (
     "import sys, assay.run.driver as driver; driver.PAUSE_S = 4.0;"
     "from assay.cli.main import main; sys.exit(main())"
 )
-_RESULTS_BYTES = 8 << 20
-#: Programs that are built in the work folder take some 20 MB.
-_WORK_BYTES = 96 << 20
 _RESUMES = 8
 #: Seconds without a record, of a driver that has not ended; other waits, too.
 _PATIENCE_S = 400.0
 #: How often within them the cluster is looked after.
 _LOOKS = 10
-#: A kind of kill that was tried so often and never came about finds nothing to kill.
-_TRIED = 5
 #: What hosts run without a session or job.
 _OF_HOSTS = re.compile(r"sh -c (node=|sleep infinity)|sleep infinity|slurmd ")
 
@@ -60,14 +52,11 @@ class Chaos:
     def __init__(self, cluster: Cluster, folder: Path, seed: int) -> None:
         self.cluster, self.folder = cluster, folder
         self.chance = random.Random(seed)  # noqa: S311
-        self.wanted: Counter[str] = Counter()
-        self.killed: Counter[str] = Counter()
+        self.killed = 0
         self.ended: Counter[str] = Counter()
         self.problems: list[str] = []
         self.launches = 0
         self._driver: subprocess.Popen[bytes] | None = None
-        runs = Path(cluster.site_facts()["work_dir"])
-        self._fillers = {"disk": folder / "results" / "filler", "work disk": runs / "filler.gone"}
 
     def campaign(self, environment: str, blocks: int, kinds: Sequence[str]) -> None:
         name = f"{environment}-{sum(self.ended.values())}"
@@ -80,8 +69,7 @@ class Chaos:
             time.sleep(self.chance.uniform(0.2, 2.0))
             if self._over() and not self._resume(run):
                 break
-            self.wanted[kind] += 1
-            self.killed[kind] += KINDS[kind](self)
+            self.killed += KINDS[kind](self)
             time.sleep(self.chance.uniform(0.0, 1.5))
             if self.chance.random() < 0.8:
                 self._mend()
@@ -171,8 +159,6 @@ class Chaos:
         return not {*planned_keys(run.path)} <= final
 
     def _mend(self) -> None:
-        for filler in self._fillers.values():
-            filler.unlink(missing_ok=True)
         revive(self.cluster.name)
 
     def _verify(self, run: RunDirectory) -> None:
@@ -206,19 +192,6 @@ class Chaos:
             with suppress(OSError):  # it has ended meanwhile
                 yield Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
 
-    def kill_one(self, pattern: str) -> bool:
-        """Kill a process of a session or job; waits a while for there being one."""
-        for _ in tries(12.0, 0.05):
-            found = processes_of(self.cluster, "-f", pattern)
-            if found:
-                time.sleep(self.chance.uniform(0.0, 0.3))
-                with suppress(ProcessLookupError):
-                    os.kill(self.chance.choice(found), signal.SIGKILL)
-                    return True
-            if self._over():
-                break
-        return False
-
     def kill_driver(self) -> bool:
         """SIGKILL, or a signal that asks it to end."""
         assert self._driver is not None
@@ -235,26 +208,6 @@ class Chaos:
         os.kill(process.pid, signal.SIGKILL)
         return True
 
-    def kill_slurmd(self) -> bool:
-        found = processes_of(self.cluster, "-f", "^slurmd -D -N n[12]")
-        if found:
-            os.kill(self.chance.choice(found), signal.SIGKILL)
-        return bool(found)
-
-    def kill_node(self) -> bool:
-        try:
-            self.cluster.kill_node(self.chance.choice(("n1", "n2")))
-        except AssayError:  # it has none already
-            return False
-        return True
-
-    def fill(self, disk: str) -> bool:
-        """No byte is left for records and raw output, or for what jobs write."""
-        with suppress(OSError), self._fillers[disk].open("wb", buffering=0) as file:
-            while True:
-                file.write(bytes(1 << 14))
-        return not self._over()
-
     def lose_work_folder(self) -> bool:
         work = Path(self.cluster.site_facts()["work_dir"])
         for path in work.iterdir():
@@ -267,15 +220,7 @@ class Chaos:
 
 KINDS: dict[str, Callable[[Chaos], bool]] = {
     "driver": Chaos.kill_driver,
-    "reframe": lambda chaos: chaos.kill_one("checks.common.session.command_line"),
     "slurmctld": lambda chaos: chaos.kill_recorded("slurmctld"),
-    "munged": lambda chaos: chaos.kill_recorded("munged"),
-    "slurmd": Chaos.kill_slurmd,
-    "node": Chaos.kill_node,
-    "daemon": lambda chaos: chaos.kill_one("^(/usr/bin/)?(lamd|pvmd) "),
-    "rank": lambda chaos: chaos.kill_one("^/.*/programs/[^/]+/(startup|pvm_echo)"),
-    "disk": lambda chaos: chaos.fill("disk"),
-    "work disk": lambda chaos: chaos.fill("work disk"),
     "work folder": Chaos.lose_work_folder,
 }
 
@@ -284,70 +229,24 @@ def _size(file: Path) -> int:
     return file.stat().st_size if file.exists() else 0
 
 
-def chaos(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), blocks: int = 8) -> Chaos:
+def killed(count: int, seed: int, blocks: int) -> Chaos:
     """Kill `count` times, in campaigns of 2 cases and `blocks` blocks; every campaign is ended."""
     spec = ClusterSpec(name=own_name("k"), nodes=2)
     with tempfile.TemporaryDirectory(prefix="assay-chaos-") as name, ExitStack() as after:
-        folder, make = Path(name), Folders.make
-        (folder / "results").mkdir()
-        after.enter_context(_small_disk(folder / "results", _RESULTS_BYTES))
         after.callback(down, spec.name)
-
-        def on_small_disk(where: Folders, nodes: list[str]) -> None:
-            make(where, nodes)
-            after.enter_context(_small_disk(where.work, _WORK_BYTES))
-
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(Folders, "make", on_small_disk)
-            cluster = up(spec)
-        found = Chaos(cluster, folder, seed)
-        after.callback(found.close)
-        _kill(found, count, kinds, blocks)
-    return found
-
-
-def _kill(found: Chaos, count: int, kinds: Sequence[str], blocks: int) -> None:
-    environments = found.chance.sample(list(CASES), len(CASES))
-    turn = 0
-    while (left := count - found.killed.total()) > 0 and turn < count:
-        environment = environments[turn % len(environments)]
-        daemons = environment in ("lam", "lam-lamd", "pvm")
-        usable = [kind for kind in kinds if daemons or kind != "daemon"]
-        wanted = [found.chance.choice(usable) for _ in range(min(left, 5))]
-        found.campaign(environment, blocks, wanted)
-        for run in (found.folder / "results").iterdir():
-            run_command(["rm", "-rf", str(run)])
-        turn += 1
-
-
-@contextmanager
-def _small_disk(folder: Path, size: int) -> Iterator[None]:
-    """A file system of `size` bytes on the folder, which keeps its mode."""
-    options = f"size={size},mode={folder.stat().st_mode & 0o7777:o}"
-    run_command(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)])
-    try:
-        yield
-    finally:
-        run_command(["umount", "--lazy", str(folder)], check=False)
+        chaos = Chaos(up(spec), Path(name), seed)
+        after.callback(chaos.close)
+        environments = chaos.chance.sample(list(CASES), len(CASES))
+        for turn in range(count):
+            if (left := count - chaos.killed) > 0:
+                kinds = [chaos.chance.choice([*KINDS]) for _ in range(min(left, 5))]
+                chaos.campaign(environments[turn % len(environments)], blocks, kinds)
+                shutil.rmtree(Path(name, "results"))
+    return chaos
 
 
 def test_kills_lose_no_launch_and_count_none_twice() -> None:
-    """In a child that may mount small disks, which it alone sees."""
-    spaces = ["unshare", "--user", "--map-root-user", "--mount"]
-    script = f"from {__name__} import kill_and_count; kill_and_count()"
-    subprocess.run([*spaces, sys.executable, "-c", script], check=True)
-
-
-def kill_and_count() -> None:
-    count = int(os.environ.get("ASSAY_KILLS", "0"))
-    seed = int(os.environ.get("ASSAY_KILLS_SEED", "2"))
-    few = ("driver", "slurmctld", "work folder")
-    found = chaos(count, seed) if count else chaos(3, seed, few, blocks=4)
-    never = [
-        f"{kind}: tried {tried} times, none came about"
-        for kind, tried in found.wanted.items()
-        if tried >= _TRIED and not found.killed[kind]
-    ]
-    assert not (wrong := [*found.problems, *never]), "\n".join(wrong)
-    assert found.killed.total() >= 1
-    assert found.launches >= 8
+    chaos = killed(3, seed=2, blocks=4)
+    assert not chaos.problems, "\n".join(chaos.problems)
+    assert chaos.killed >= 1
+    assert chaos.launches >= 8

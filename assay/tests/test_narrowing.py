@@ -81,15 +81,6 @@ def test_nodes_that_share_cores_rehearse_the_acceptance_on_the_cores_there_are()
 
 
 @pytest.mark.plugins("papers")
-def test_the_campaign_of_2003_puts_two_ranks_on_each_wide_node() -> None:
-    wide, narrow = (make_plan(load_campaign("wyeast-2003"), site) for site in SITES[:2])
-    for case in (*wide.cases, *narrow.cases):
-        if case.params.get("placement") is None:
-            assert case.nodes == -(-case.ranks // 2), case
-    assert wide.totals.skipped == 0
-
-
-@pytest.mark.plugins("papers")
 def test_what_makes_no_case_on_a_site_is_left_out_and_told() -> None:
     plan = make_plan(load_campaign("acceptance"), dataclasses.replace(SITE, nodes=1))
     assert {case.check for case in plan.cases} == {"node", "hpl", "su3_rmd"}

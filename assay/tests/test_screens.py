@@ -187,13 +187,6 @@ def test_a_comparison_is_a_table_with_the_greatest_change_first(tmp_path, capsys
     assert len({found and found.start() for found in units}) == 1
 
 
-def test_a_run_beside_itself_has_no_change(tmp_path, capsys) -> None:
-    run = written(tmp_path / "a")
-    assert main(["compare", str(run), str(run)]) == 0
-    text = "\n".join(lines_of(capsys))
-    assert "Provenance: no difference." in text
-
-
 def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
     stream = Terminal() if live else io.StringIO()
     monkeypatch.setenv("COLUMNS", "80")

@@ -167,7 +167,16 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
 
 def killed_up(name: str, stage: str) -> None:
     """Begin to bring up a cluster, and kill that once it prints `stage`."""
-    command = [sys.executable, "-m", "virtual_cluster", "up", "--name", name, "--nodes", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "virtual_cluster.command",
+        "up",
+        "--name",
+        name,
+        "--nodes",
+        "2",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as up:
         assert up.stdout is not None
         while stage not in up.stdout.readline():
@@ -226,7 +235,7 @@ def test_the_command_line_shows_and_enters_the_cluster(
     shown = capsys.readouterr().out
     assert "network fast-ethernet" in shown
     assert shown.count(" idle ") == 4
-    shell = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
+    shell = [sys.executable, "-m", "virtual_cluster.command", "shell", "--name", shared.name]
     for words, expected in ((["n3", "--", "hostname"], "n3"), (["--", "id", "-un"], "assay")):
         done = subprocess.run([*shell, *words], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected
@@ -255,7 +264,7 @@ SCRIPT = "trap 'sleep 1; echo caught; exit 3' INT; echo begun; while :; do sleep
 
 
 def test_what_a_terminal_interrupts_is_the_command_alone(shared: Cluster) -> None:
-    words = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
+    words = [sys.executable, "-m", "virtual_cluster.command", "shell", "--name", shared.name]
     with subprocess.Popen(
         [*words, "--", "sh", "-c", SCRIPT],
         stdout=subprocess.PIPE,
