@@ -28,7 +28,7 @@ from checks.common.answer import (
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from checks.common.sources import OUTSIDE
-from records.metric import CheckDescription, Metric, MetricDefinition
+from records.metric import Metric, MetricDefinition
 from records.run.brought import Brought
 from records.site.topology import Pair, Topology
 
@@ -213,11 +213,6 @@ class CheckDefinition(Generic[P]):
         """All that it can report, by name."""
         return {metric.name: metric for metric in self.metrics}
 
-    def description(self) -> CheckDescription:
-        """Description of the check for readers of a run."""
-        names = self.name, self.title, self.deciding, self.shown
-        return CheckDescription(*names, self.history_metrics)
-
     def features_of(self, params: P) -> frozenset[str]:
         """Features that an environment must offer for these parameters."""
         return self.features
@@ -302,8 +297,9 @@ class CheckDefinition(Generic[P]):
         raise NotImplementedError(f"check {self.name} takes no `memory_share`")
 
     def hops_asked(self, params: P) -> int:
-        """Hops between the two nodes of the launch; 0: as Slurm places them."""
-        return 0
+        """Hops between the two nodes of the launch, the parameter `hops` if there is one; 0: as
+        Slurm places them."""
+        return int(getattr(params, "hops", 0))
 
     def node_pairs(self, params: P, hosts: Sequence[str]) -> NodePairs:
         """Pairs of nodes whose hops belong to the record."""
@@ -316,11 +312,6 @@ class CheckDefinition(Generic[P]):
     def ranks(self, params: Any) -> int:
         """The parameter `ranks`."""
         return int(params.ranks)
-
-    def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
-        """The parameter `ranks_per_node`."""
-        asked: RanksPerNode = params.ranks_per_node
-        return asked
 
     def bytes_stored(self, params: P) -> int:
         """Bytes of all files that a launch has at a time on storage under test."""
@@ -342,26 +333,19 @@ class CheckDefinition(Generic[P]):
         machine = FastMachine(layout.ranks, layout.nodes, site.network_bytes_per_s, ORDINARY)
         return site.launch_overhead_s + 2 * sum(self.fastest_s(params, machine))
 
-    def ranks_per_node(self, params: P, cores_per_node: int) -> int:
+    def ranks_per_node(self, params: Any, cores_per_node: int) -> int:
         """The number asked for, or for "fill" the cores of a node, for "half" half of them, at
         most all ranks.
         """
-        asked = self.ranks_asked_per_node(params)
+        asked: RanksPerNode = params.ranks_per_node
         words = {"fill": cores_per_node, "half": max(1, cores_per_node // 2)}
         return min(words[asked], self.ranks(params)) if isinstance(asked, str) else asked
 
-    def nodes(self, params: P, cores_per_node: int) -> int:
-        """Nodes of one launch; the last one may be only partly used."""
-        return -(-self.ranks(params) // self.ranks_per_node(params, cores_per_node))
-
     def layout(self, params: P, cores_per_node: int) -> Layout:
-        """All of the above for nodes of so many cores."""
-        return Layout(
-            ranks=self.ranks(params),
-            ranks_per_node=self.ranks_per_node(params, cores_per_node),
-            nodes=self.nodes(params, cores_per_node),
-            memory_bytes_per_node=self.memory_bytes_per_node(params, cores_per_node),
-        )
+        """All of the above for nodes of so many cores; the last node may be only partly used."""
+        ranks, on_node = self.ranks(params), self.ranks_per_node(params, cores_per_node)
+        memory_bytes = self.memory_bytes_per_node(params, cores_per_node)
+        return Layout(ranks, on_node, -(-ranks // on_node), memory_bytes)
 
     def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
         """Why the case cannot run on the site, with the arithmetic; None when it can."""
