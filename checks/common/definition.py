@@ -14,17 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from checks.common.answer import (
-    Asked,
-    Reading,
-    Relation,
-    difference,
-    longer_than_launch,
-    option_words,
-    other_notes,
-    other_program,
-    other_settings,
-)
+from checks.common import answer
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from checks.common.sources import OUTSIDE
@@ -174,7 +164,7 @@ class CheckDefinition(Generic[P]):
     no_options: ClassVar[frozenset[str]] = frozenset()
     #: How redundant values follow from others of the same launch, by metric. A value with samples
     #: and no relation is their median.
-    relations: ClassVar[Mapping[str, Relation]] = {}
+    relations: ClassVar[Mapping[str, answer.Relation]] = {}
     #: Keys of a campaign that follow the site (sizing.py), and that the check turns into its
     #: parameters by `spread` and `filled`.
     sizing: ClassVar[frozenset[str]] = frozenset()
@@ -224,14 +214,14 @@ class CheckDefinition(Generic[P]):
 
     def command(self, params: P, built: Path) -> list[str]:
         """The program and its arguments; `built` is the folder of our own programs."""
-        return [str(built / self.name), *option_words(self.options(params))]
+        return [str(built / self.name), *answer.option_words(self.options(params))]
 
     def programs(self, params: P) -> list[str]:
         """The names by which the program that prints the values calls itself, and then any that
         starts it; each must say that it reached its end."""
         return [self.name]
 
-    def expected(self, params: P, hosts: Sequence[str]) -> Iterable[Asked]:
+    def expected(self, params: P, hosts: Sequence[str]) -> Iterable[answer.Asked]:
         """Every value that the program must print, once: all metrics at every point of `swept`.
 
         `hosts` are the short names by rank.
@@ -241,7 +231,7 @@ class CheckDefinition(Generic[P]):
             at = dict(zip(self.swept, point, strict=True))
             for metric in self.metrics:
                 samples = self.samples.get(metric.name)
-                yield Asked(metric.name, at, getattr(params, samples) if samples else 0)
+                yield answer.Asked(metric.name, at, getattr(params, samples) if samples else 0)
 
     def notes(self, params: P, hosts: Sequence[str]) -> Mapping[str, Any]:
         """Notes that the program must print, with their values; `str` for any text."""
@@ -250,21 +240,21 @@ class CheckDefinition(Generic[P]):
             for key, value in self.noted.items()
         }
 
-    def read(self, params: P, output: Output) -> Reading:
+    def read(self, params: P, output: Output) -> answer.Reading:
         """Compare what the program printed with what it was asked."""
         hosts, programs, found = output.hosts(), self.programs(params), output.metrics
         wrong = (
-            other_program(programs[0], programs, output)
-            or other_settings(self.options(params), output.program)
-            or other_notes(self.notes(params, hosts), output)
-            or difference(self.expected(params, hosts), found, self.relations, params)
-            or longer_than_launch(self.least_duration_s(params, found), output)
+            answer.other_program(programs[0], programs, output)
+            or answer.other_settings(self.options(params), output.program)
+            or answer.other_notes(self.notes(params, hosts), output)
+            or answer.difference(self.expected(params, hosts), found, self.relations, params)
+            or answer.longer_than_launch(self.least_duration_s(params, found), output)
         )
-        return Reading(wrong=wrong) if wrong else self.check_values(params, output)
+        return answer.Reading(wrong=wrong) if wrong else self.check_values(params, output)
 
-    def check_values(self, params: P, output: Output) -> Reading:
+    def check_values(self, params: P, output: Output) -> answer.Reading:
         """Judge a complete answer further; its metrics, and those derived from them."""
-        return Reading(output.metrics)
+        return answer.Reading(output.metrics)
 
     def durations_s(self, params: P, metrics: Sequence[Metric]) -> Iterable[float]:
         """Seconds that each value was measured for, over all its samples, by `timed`; none where
