@@ -62,8 +62,6 @@ class MpiCheck:
 
     #: Exit status of the program that is right.
     right_status: int = 0
-    #: Whether the program itself prints metrics as JSON lines.
-    prints_metrics: bool = False
     #: Whether the program may give no evidence; its launch is flagged then.
     may_be_unproven: bool = False
 
@@ -162,11 +160,6 @@ class MpiCheck:
 
 class OwnProgram(MpiCheck):
     """A program that prints JSON lines; checks without a `run.py` use it as it is."""
-
-    def __init__(self, definition: CheckDefinition[Any], params: Any, setting: Setting) -> None:
-        super().__init__(definition, params, setting)
-        # The site's own program, in place of ours, prints none.
-        self.prints_metrics = self.foreign is None
 
     def command(self) -> list[str]:
         """The program with its parameters as options."""

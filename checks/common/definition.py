@@ -14,21 +14,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from checks.common.answer import (
-    Asked,
-    Reading,
-    Relation,
-    difference,
-    longer_than_launch,
-    option_words,
-    other_notes,
-    other_program,
-    other_settings,
-)
+from checks.common import answer
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from checks.common.sources import OUTSIDE
-from records.metric import CheckDescription, Metric, MetricDefinition
+from records.metric import Metric, MetricDefinition
 from records.run.brought import Brought
 from records.site.topology import Pair, Topology
 
@@ -174,7 +164,7 @@ class CheckDefinition(Generic[P]):
     no_options: ClassVar[frozenset[str]] = frozenset()
     #: How redundant values follow from others of the same launch, by metric. A value with samples
     #: and no relation is their median.
-    relations: ClassVar[Mapping[str, Relation]] = {}
+    relations: ClassVar[Mapping[str, answer.Relation]] = {}
     #: Keys of a campaign that follow the site (sizing.py), and that the check turns into its
     #: parameters by `spread` and `filled`.
     sizing: ClassVar[frozenset[str]] = frozenset()
@@ -215,11 +205,6 @@ class CheckDefinition(Generic[P]):
         """All that it can report, by name."""
         return {metric.name: metric for metric in self.metrics}
 
-    def description(self) -> CheckDescription:
-        """Description of the check for readers of a run."""
-        names = self.name, self.title, self.deciding, self.shown
-        return CheckDescription(*names, self.history_metrics)
-
     def features_of(self, params: P) -> frozenset[str]:
         """Features that an environment must offer for these parameters."""
         return self.features
@@ -231,14 +216,14 @@ class CheckDefinition(Generic[P]):
 
     def command(self, params: P, built: Path) -> list[str]:
         """The program and its arguments; `built` is the folder of our own programs."""
-        return [str(built / self.name), *option_words(self.options(params))]
+        return [str(built / self.name), *answer.option_words(self.options(params))]
 
     def programs(self, params: P) -> list[str]:
         """The names by which the program that prints the values calls itself, and then any that
         starts it; each must say that it reached its end."""
         return [self.name]
 
-    def expected(self, params: P, hosts: Sequence[str]) -> Iterable[Asked]:
+    def expected(self, params: P, hosts: Sequence[str]) -> Iterable[answer.Asked]:
         """Every value that the program must print, once: all metrics at every point of `swept`.
 
         `hosts` are the short names by rank.
@@ -248,7 +233,7 @@ class CheckDefinition(Generic[P]):
             at = dict(zip(self.swept, point, strict=True))
             for metric in self.metrics:
                 samples = self.samples.get(metric.name)
-                yield Asked(metric.name, at, getattr(params, samples) if samples else 0)
+                yield answer.Asked(metric.name, at, getattr(params, samples) if samples else 0)
 
     def notes(self, params: P, hosts: Sequence[str]) -> Mapping[str, Any]:
         """Notes that the program must print, with their values; `str` for any text."""
@@ -257,21 +242,21 @@ class CheckDefinition(Generic[P]):
             for key, value in self.noted.items()
         }
 
-    def read(self, params: P, output: Output) -> Reading:
+    def read(self, params: P, output: Output) -> answer.Reading:
         """Compare what the program printed with what it was asked."""
         hosts, programs, found = output.hosts(), self.programs(params), output.metrics
         wrong = (
-            other_program(programs[0], programs, output)
-            or other_settings(self.options(params), output.program)
-            or other_notes(self.notes(params, hosts), output)
-            or difference(self.expected(params, hosts), found, self.relations, params)
-            or longer_than_launch(self.least_duration_s(params, found), output)
+            answer.other_program(programs[0], programs, output)
+            or answer.other_settings(self.options(params), output.program)
+            or answer.other_notes(self.notes(params, hosts), output)
+            or answer.difference(self.expected(params, hosts), found, self.relations, params)
+            or answer.longer_than_launch(self.least_duration_s(params, found), output)
         )
-        return Reading(wrong=wrong) if wrong else self.check_values(params, output)
+        return answer.Reading(wrong=wrong) if wrong else self.check_values(params, output)
 
-    def check_values(self, params: P, output: Output) -> Reading:
+    def check_values(self, params: P, output: Output) -> answer.Reading:
         """Judge a complete answer further; its metrics, and those derived from them."""
-        return Reading(output.metrics)
+        return answer.Reading(output.metrics)
 
     def durations_s(self, params: P, metrics: Sequence[Metric]) -> Iterable[float]:
         """Seconds that each value was measured for, over all its samples, by `timed`; none where
@@ -304,8 +289,9 @@ class CheckDefinition(Generic[P]):
         raise NotImplementedError(f"check {self.name} takes no `memory_share`")
 
     def hops_asked(self, params: P) -> int:
-        """Hops between the two nodes of the launch; 0: as Slurm places them."""
-        return 0
+        """Hops between the two nodes of the launch, the parameter `hops` if there is one; 0: as
+        Slurm places them."""
+        return int(getattr(params, "hops", 0))
 
     def node_pairs(self, params: P, hosts: Sequence[str]) -> NodePairs:
         """Pairs of nodes whose hops belong to the record."""
@@ -318,11 +304,6 @@ class CheckDefinition(Generic[P]):
     def ranks(self, params: Any) -> int:
         """The parameter `ranks`."""
         return int(params.ranks)
-
-    def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
-        """The parameter `ranks_per_node`."""
-        asked: RanksPerNode = params.ranks_per_node
-        return asked
 
     def bytes_stored(self, params: P) -> int:
         """Bytes of all files that a launch has at a time on storage under test."""
@@ -344,26 +325,19 @@ class CheckDefinition(Generic[P]):
         machine = FastMachine(layout.ranks, layout.nodes, site.network_bytes_per_s, ORDINARY)
         return site.launch_overhead_s + 2 * sum(self.fastest_s(params, machine))
 
-    def ranks_per_node(self, params: P, cores_per_node: int) -> int:
+    def ranks_per_node(self, params: Any, cores_per_node: int) -> int:
         """The number asked for, or for "fill" the cores of a node, for "half" half of them, at
         most all ranks.
         """
-        asked = self.ranks_asked_per_node(params)
+        asked: RanksPerNode = params.ranks_per_node
         words = {"fill": cores_per_node, "half": max(1, cores_per_node // 2)}
         return min(words[asked], self.ranks(params)) if isinstance(asked, str) else asked
 
-    def nodes(self, params: P, cores_per_node: int) -> int:
-        """Nodes of one launch; the last one may be only partly used."""
-        return -(-self.ranks(params) // self.ranks_per_node(params, cores_per_node))
-
     def layout(self, params: P, cores_per_node: int) -> Layout:
-        """All of the above for nodes of so many cores."""
-        return Layout(
-            ranks=self.ranks(params),
-            ranks_per_node=self.ranks_per_node(params, cores_per_node),
-            nodes=self.nodes(params, cores_per_node),
-            memory_bytes_per_node=self.memory_bytes_per_node(params, cores_per_node),
-        )
+        """All of the above for nodes of so many cores; the last node may be only partly used."""
+        ranks, on_node = self.ranks(params), self.ranks_per_node(params, cores_per_node)
+        memory_bytes = self.memory_bytes_per_node(params, cores_per_node)
+        return Layout(ranks, on_node, -(-ranks // on_node), memory_bytes)
 
     def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
         """Why the case cannot run on the site, with the arithmetic; None when it can."""

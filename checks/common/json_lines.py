@@ -137,7 +137,9 @@ def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDef
     match entry:
         case {"assay": "metric"}:
             output.metrics.append(_metric(entry, metrics))
-        case {"assay": "stamp", "name": str(name), "at": int() | float() as at} if 0 <= at < 1e11:
+        case {"assay": "stamp", "name": str(name), "at": int() | float() as at} if (
+            0 <= at < 1e11 and not isinstance(at, bool)
+        ):
             _once(name not in output.stamps, f"the stamp {name:.40}")
             output.stamps[name] = float(at)
         case {"assay": "stamps"}:

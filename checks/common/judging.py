@@ -15,7 +15,7 @@ from typing import Any
 
 from checks.common import json_lines
 from checks.common.answer import beyond_window, longer_than_launch
-from checks.common.base import MpiCheck
+from checks.common.base import MpiCheck, OwnProgram
 from checks.common.definition import is_short
 from checks.common.evidence import contradictions, flags
 from checks.common.json_lines import TAIL_BYTES, Printed, last_line
@@ -80,7 +80,9 @@ def _judged(printed: Printed, job: EndedJob, launch: MpiCheck) -> Outcome:
     text, session = printed.text, json_lines.session_lines(printed.text, job.token)
     if loss := job.loss or _unprepared(session, job, launch):
         return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
-    metrics = launch.definition.metrics_by_name if launch.prints_metrics else {}
+    # Of all other programs the lines of ours hold no metric.
+    ours = isinstance(launch, OwnProgram) and launch.foreign is None
+    metrics = launch.definition.metrics_by_name if ours else {}
     try:
         output = json_lines.parse(text, metrics, job.token)
     except json_lines.OutputError as error:  # a node's end may have cut a line

@@ -18,7 +18,7 @@ from checks.common.definition import (
     SiteCapacity,
 )
 from checks.common.metrics import BANDWIDTHS, HALF_ROUND_TRIPS
-from checks.common.parameters import Parameters, ProfiledParameters, Range, RanksPerNode, quantity
+from checks.common.parameters import Parameters, ProfiledParameters, Range, quantity
 
 P = TypeVar("P", bound=Parameters)
 
@@ -179,13 +179,9 @@ class TwoRankDefinition(CheckDefinition[P]):
         """Always two."""
         return 2
 
-    def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
-        """Ranks on a node: one between nodes, two within a node."""
+    def ranks_per_node(self, params: Any, cores_per_node: int) -> int:
+        """One between nodes, two within a node."""
         return 2 if params.placement == "within-node" else 1
-
-    def hops_asked(self, params: P) -> int:
-        """The parameter `hops`, if there is one."""
-        return getattr(params, "hops", 0)
 
     def node_pairs(self, params: P, hosts: Sequence[str]) -> NodePairs:
         """The nodes of the first and the last rank."""

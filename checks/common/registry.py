@@ -74,7 +74,10 @@ def metrics_of(checks: Iterable[CheckDefinition[Any]]) -> list[MetricDefinition]
 
 def descriptions_of(checks: Iterable[CheckDefinition[Any]]) -> list[CheckDescription]:
     """Descriptions of these checks for readers."""
-    return [check.description() for check in checks]
+    return [
+        CheckDescription(one.name, one.title, one.deciding, one.shown, one.history_metrics)
+        for one in checks
+    ]
 
 
 def folders_of(checks: Iterable[CheckDefinition[Any]]) -> list[str]:

@@ -142,8 +142,9 @@ class HplDefinition(ManyRanksDefinition[HplParameters]):
 
     def memory_bytes_per_node(self, params: HplParameters, cores_per_node: int) -> int:
         """The matrix's 8·N² bytes spread evenly over the nodes, and the allowance of each rank."""
-        share = -(-8 * params.n**2 // self.nodes(params, cores_per_node))
-        return share + RANK_ALLOWANCE_BYTES * self.ranks_per_node(params, cores_per_node)
+        on_node = self.ranks_per_node(params, cores_per_node)
+        nodes = -(-self.ranks(params) // on_node)
+        return -(-8 * params.n**2 // nodes) + RANK_ALLOWANCE_BYTES * on_node
 
     def fastest_s(self, params: HplParameters, fast: FastMachine) -> Iterable[float]:
         """The operations; messages take no time."""

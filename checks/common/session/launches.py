@@ -20,14 +20,7 @@ from pydantic import ValidationError
 from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
-from checks.common.registry import (
-    CHECKS,
-    CheckError,
-    Checks,
-    UnfitTestError,
-    brought_to_session,
-    checks_with,
-)
+from checks.common import registry
 from checks.common.session.launching import LaunchRequest, LaunchTest, test_of
 from checks.common.session.outcome import report_refusal
 from records.plugins import hooks
@@ -43,13 +36,15 @@ def launch_test(
     launch: LaunchRequest,
     tests: dict[str, type[LaunchTest]],
     module: str,
-    checks: Checks = CHECKS,
+    checks: registry.Checks = registry.CHECKS,
 ) -> Callable[..., Any]:
     """Maker of the ReFrame test of one launch: a class of the check's among `tests`, or one derived
     from the class of a suite. Raises UnfitTestError."""
     definition = checks.get(launch.check)
     if definition is None:
-        raise UnfitTestError(f"check: no check {launch.check!r}; allowed is {', '.join(checks)}")
+        raise registry.UnfitTestError(
+            f"check: no check {launch.check!r}; allowed is {', '.join(checks)}"
+        )
     try:
         params = definition.parameters.model_validate(launch.params)
     except ValidationError as error:
@@ -57,7 +52,7 @@ def launch_test(
             f"params.{'.'.join(map(str, each['loc']))}: {each['msg']}, found {each['input']!r:.100}"
             for each in error.errors()
         )
-        raise UnfitTestError("; ".join(faults)) from None
+        raise registry.UnfitTestError("; ".join(faults)) from None
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
     for maker_of in hooks("session_test") if definition.line is not None else ():
         maker: Callable[..., Any] | None = maker_of(launch, definition, name, module)
@@ -78,8 +73,8 @@ def launch_test(
 
 def _register_all(path: str) -> None:
     made: dict[str, type[LaunchTest]] = {}
-    brought = brought_to_session()
-    checks = checks_with(brought)
+    brought = registry.brought_to_session()
+    checks = registry.checks_with(brought)
     for prepare in hooks("session_prepare") if brought else ():
         prepare(brought.values())
     for line in Path(path).read_bytes().splitlines():
@@ -87,7 +82,7 @@ def _register_all(path: str) -> None:
         try:
             # The one variant, with its fixtures.
             _rfm_test_registry.add(launch_test(launch, made, __name__, checks), variant_num=0)
-        except (CheckError, UnfitTestError) as error:
+        except (registry.CheckError, registry.UnfitTestError) as error:
             report_refusal(launch.index, f"launch {launch.index} was refused: {error}")
 
 

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from checks.common.slurm.commands import slurm_seconds
 from records.metric import Metric
 from records.run.queue_state import QueueState
 from records.run.record import Status
@@ -109,7 +110,9 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     neighbours = getattr(job, "neighbours", {})
     outcome.programs = check.executed
     outcome.beside = [Neighbour(index, nodes) for index, nodes in sorted(neighbours.items())]
-    begin, end = interval or [_slurm_time(job.slurm.get(key)) for key in ("StartTime", "EndTime")]
+    begin, end = interval or [
+        slurm_seconds(job.slurm.get(key, "")) for key in ("StartTime", "EndTime")
+    ]
     if begin is not None and end is not None:
         end = max(begin, end)  # where a clock was set back meanwhile
     outcome.started_at, outcome.ended_at = iso_time(begin), iso_time(end)
@@ -148,13 +151,6 @@ def send(message: Outcome) -> None:
     line, written = msgspec.json.encode(message) + b"\n", 0
     while written < len(line):
         written += os.write(descriptor, line[written:])
-
-
-def _slurm_time(text: str | None) -> float | None:
-    try:
-        return datetime.fromisoformat(text or "").timestamp()
-    except ValueError:
-        return None
 
 
 def iso_time(seconds: float | None) -> str | None:

@@ -20,15 +20,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from checks.common.session.outcome import Moment, iso_time
-from checks.common.slurm.commands import (
-    HERE,
-    Answer,
-    Slurm,
-    fields,
-    job_line,
-    left_s,
-    slurm_seconds,
-)
+from checks.common.slurm import commands
 from records.run.queue_state import QueueState, State
 from records.waiting import CONTROLLER_S, JOB_CLEARING_S, SILENCE_S, scaled
 
@@ -182,7 +174,7 @@ class SlurmJob:
 
     def __init__(
         self,
-        slurm: Slurm = HERE,
+        slurm: commands.Slurm = commands.HERE,
         job_id: str = "",
         *,
         launch: int = -1,
@@ -216,7 +208,7 @@ class SlurmJob:
 
     def submit(
         self,
-        sbatch: Callable[[], Answer],
+        sbatch: Callable[[], commands.Answer],
         passing: Collection[Refusal],
         pause: Callable[[float], None],
     ) -> RefusedJob | None:
@@ -245,7 +237,7 @@ class SlurmJob:
         """Ask Slurm of the job; False where its controller does not answer."""
         answer = self._slurm.ask("scontrol", "show", "job", "-o", self.job_id)
         self.asked_at = time.monotonic()
-        found = fields(job_line(answer.stdout, self.job_id))
+        found = commands.fields(commands.job_line(answer.stdout, self.job_id))
         if answer.status == 0 and "JobState" in found:
             self.described = found
         elif "invalid job id" in answer.stderr.lower():
@@ -263,7 +255,7 @@ class SlurmJob:
     def tell(self, state: State, reason: str = "") -> None:
         """Give `watch` where the job is."""
         self.told_at = time.monotonic()
-        start = slurm_seconds(self.described.get("StartTime", ""))
+        start = commands.slurm_seconds(self.described.get("StartTime", ""))
         since = start if state == "running" else None
         self._watch(
             QueueState(
@@ -320,7 +312,7 @@ def _end_to_come(job: Mapping[str, str]) -> str | None:
     """
     if job.get("PreemptTime", "None") not in ("None", "Unknown"):
         return "is being preempted by another job"
-    rest_s = left_s(job)
+    rest_s = commands.left_s(job)
     if rest_s is not None and rest_s < ENDING_S:
         return "is at the end of its time limit"
     return None

@@ -22,7 +22,7 @@ def times_of(variant, change=lambda text: text):
 
 def test_a_start_is_compared_by_all_that_a_job_pays():
     assert (STARTUP.deciding, STARTUP.shown) == ("whole_start", "whole_start")
-    assert STARTUP.description().beside == ("all_heard",)
+    assert STARTUP.history_metrics == ("all_heard",)
 
 
 def test_booting_and_halting_daemons_is_part_of_a_start():

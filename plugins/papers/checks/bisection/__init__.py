@@ -50,8 +50,8 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
     noted = {"pairs": lambda asked: asked.ranks // 2, "payload_verified": str}
     relations = {"bisection_rate_least": least_of("bisection_rate")}
 
-    def ranks_asked_per_node(self, params: BisectionParameters) -> int:
-        """Ranks per node: 1, so that a pair of ranks is a pair of nodes."""
+    def ranks_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
+        """One, so that a pair of ranks is a pair of nodes."""
         return 1
 
     def durations_s(
