@@ -29,7 +29,7 @@ from plugins.predict.subjects import not_learnt_from
 from records.flags import shares_cores
 from records.units import axis_of
 from reports.analysis.run import Analysis, Row, flags_of
-from reports.checks.common.blocks import ByBlock, echo_times
+from reports.checks.common import ByBlock, echo_times
 from reports.show.lines import joined
 from reports.statistics.descriptive import Matrix, Vector
 
