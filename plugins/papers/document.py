@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from plugins.papers.beside import Beside, besides, by_variant, measured_share
 from plugins.papers.claims import (
     DIFFERS,
@@ -23,7 +21,7 @@ from plugins.papers.claims import (
 )
 from plugins.papers.figures import figures_of
 from plugins.papers.study import Drawn, PrintedTable, Study, Uncounted, studies
-from plugins.papers.tables import machine_tables, mark_of, tables_of
+from plugins.papers.tables import mark_of, tables_of
 from records.plugins import hooks
 from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import own_section
@@ -61,7 +59,6 @@ class StudyOutcome:
     claims: list[JudgedClaim]
     parts: list[StudyPart]
     lacking: list[Uncounted]
-    machines: list[Table]
 
 
 def make_document(study: Study, run: Path) -> StudyOutcome:
@@ -84,7 +81,6 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
         ]
     lacking += study.missing
     claims = judge_claims(study, analysis)
-    machines = study.folder / study.machines if study.machines else None
     return StudyOutcome(
         study,
         analysis,
@@ -93,7 +89,6 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
         claims,
         parts,
         lacking,
-        machine_tables(yaml.safe_load(machines.read_text())) if machines else [],
     )
 
 

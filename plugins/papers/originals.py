@@ -13,7 +13,7 @@ from plugins.papers.hops import hops_table
 from plugins.papers.paired import compared_cells
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.blocks import ByBlock, by_block, rows_where
+from reports.checks.common import ByBlock, by_block, rows_where
 from reports.checks.su3_rmd import LAYOUT
 from reports.notation.labels import lattice_text
 from reports.notation.units import ReadableUnit, bytes_text, count_text, readable_unit

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from statistics import median
 
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.blocks import ByBlock
+from reports.checks.common import ByBlock
 from reports.notation.units import ReadableUnit, between, bytes_text
-from reports.show.lines import joined, size_picture
-from reports.show.panel import Picture
+from reports.show.lines import joined
 from reports.show.rows import message_bytes, range_cell
 from reports.show.tables import Cell
 from reports.statistics.signed_rank import LEAST_N, paired_effect
@@ -50,12 +49,3 @@ def case_and_message(analysis: Analysis, row: Row) -> str:
     """Parameters that vary of a row's case, and its message length."""
     case = analysis.case(row)
     return joined(*analysis.labels[case.check].parts(case), bytes_text(message_bytes(row)))
-
-
-def over_lengths(
-    check: str, metric: str, *, anchor: str, title: str, caption: str
-) -> Callable[[Analysis], Picture | None]:
-    """A metric against message length, a panel for each combination of what else varies."""
-    return lambda analysis: size_picture(
-        analysis, analysis.rows_of(check, metric), anchor, title, caption
-    )

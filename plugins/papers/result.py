@@ -136,7 +136,6 @@ def _then(found: StudyOutcome) -> Iterator[Block]:
 
     def machines() -> Iterator[Block]:
         yield from map(Sentence, study.then)
-        yield from found.machines
         yield from (FileText(title, note, text) for title, note, text in study.files)
 
     yield Section("machines", "The machines of then", machines)

@@ -225,17 +225,15 @@ class Uncounted:
 class Study:
     """A paper: what it is, its tables in their order, its claims.
 
-    `machines` is a YAML file of the folder that describes the machines of then. `ranks_per_node`:
-    most processes on a node then, 0: not stated. The rest is of `paper.md`: `then` describes the
-    machines, too, `procedure` how they were measured; `words`: words of the CSV files → the same
-    for readers; `files`: title, note and text of those that the paper prints.
+    `ranks_per_node`: most processes on a node then, 0: not stated. The rest is of `paper.md`:
+    `then` describes the machines of then, `procedure` how they were measured; `words`: words of the
+    CSV files → the same for readers; `files`: title, note and text of those that the paper prints.
     """
 
     name: str
     tables: Sequence[PrintedTable]
     claims: Mapping[str, Claim]
     shown: Sequence[Drawn] = ()
-    machines: str = ""
     ranks_per_node: int = 0
     title: str = ""
     authors: str = ""

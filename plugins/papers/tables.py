@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Printed tables with a run's values and their ratio, and tables of the machines of then."""
+"""Printed tables with a run's values and their ratio."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import itemgetter
-from typing import Any
 
 from plugins.papers.beside import Beside, by_variant
 from plugins.papers.fields import Point, plain_value
-from plugins.papers.study import ENDINGS, ending_of
 from records.flags import MEANINGS, OVERSUBSCRIBED, shares_cores
 from records.units import unit_of
 from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit, significant
 from reports.show.lines import joined
 from reports.show.rows import environments, value_cell
-from reports.show.tables import Cell, Column, Table, pivot
+from reports.show.tables import Cell, Column, Table
 
 #: A smaller value in the unit of its table is written in its own.
 FAINT = 0.002
@@ -209,59 +206,3 @@ def _together(of: str, told: Iterable[tuple[str, str]]) -> list[str]:
     for title, text in told:
         titles.setdefault(text, []).append(title)
     return [f"{' and '.join(names)}{of}: {text}" for text, names in titles.items()]
-
-
-def machine_tables(description: Mapping[str, Any]) -> list[Table]:
-    """The machines of then: a line a machine, and a line a fact of what is no machine."""
-    machines: dict[str, dict[str, Any]] = {}
-    facts: list[tuple[str, str, str]] = []
-    for key, value in description.items():
-        if isinstance(value, list) and all(isinstance(machine, dict) for machine in value):
-            machines |= {machine["name"]: machine for machine in value}
-        elif isinstance(value, dict) and "name" in value:
-            machines[value["name"]] = value
-        elif isinstance(value, dict):
-            facts += [(words(key), *fact) for fact in _facts(value)]
-        else:
-            facts.append(("", words(key), _text(value)))
-    keys = list(dict.fromkeys(k for machine in machines.values() for k in machine if k != "name"))
-    rows = [
-        [Cell(name), *(Cell(_text(machine.get(key))) for key in keys)]
-        for name, machine in machines.items()
-    ]
-    columns = [Column("machine"), *(Column(words(key)) for key in keys)]
-    headings = "of", "what", "as it was"
-    further = pivot(
-        facts,
-        [(heading, itemgetter(n)) for n, heading in enumerate(headings)],
-        anchor="facts-then",
-        title="Further facts" if machines else "Hardware, software and settings",
-    )
-    of_machines = Table("machines-then", "Machines", columns, rows, "", len(rows))
-    return [table for table in (of_machines if rows else None, further) if table is not None]
-
-
-def words(name: str) -> str:
-    """A key of a description as a heading: "clock_mhz" → "clock, MHz"."""
-    ending = ending_of(name)
-    plain = name.removesuffix(ending).replace("_", " ")
-    return f"{plain}, {ENDINGS[ending][0]}" if ending else plain
-
-
-def _facts(value: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    for name, inner in value.items():
-        told = f"{before}{words(name)}"
-        if isinstance(inner, dict):
-            yield from _facts(inner, f"{told}: ")
-        else:
-            yield told, _text(inner)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{words(str(name))} {_text(inner)}" for name, inner in value.items())
-    if isinstance(value, list):
-        return ", ".join(_text(one) for one in value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)

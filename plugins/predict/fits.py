@@ -16,7 +16,7 @@ from plugins.predict.models.parts import LEAST_POINTS
 from plugins.predict.models.point_to_point import MOST_SIZES, Line, Segmentation, segmented
 from plugins.predict.operations import CHECK, against_counts, expressions, latencies
 from reports.analysis.run import Analysis, Row, flags_of
-from reports.checks.common.curves import chosen_construct
+from reports.checks.common import chosen_construct
 from reports.notation import units
 from reports.notation.units import between, quantity
 from reports.show.lines import EFFORT, iterations, line_rate

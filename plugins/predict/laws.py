@@ -23,7 +23,7 @@ from plugins.predict.models.point_to_point import MOST_SIZES, segmented
 from plugins.predict.models.scaling import Counts, fit_law, unseen_serial
 from plugins.predict.outcome import EstimatePart, Measured, Problem
 from reports.analysis.run import Analysis
-from reports.checks.common.blocks import ByBlock, echo_times
+from reports.checks.common import ByBlock, echo_times
 from reports.notation.units import count_text, significant
 from reports.statistics.descriptive import Matrix, Vector
 

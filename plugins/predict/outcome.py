@@ -13,7 +13,7 @@ import numpy as np
 from plugins.predict.models.communication import Transfer
 from records.flags import shares_cores
 from records.forms import Form, Part, key
-from reports.checks.common.blocks import ByBlock
+from reports.checks.common import ByBlock
 from reports.statistics.descriptive import LEVEL, Vector
 
 #: strong: one problem on more and more nodes; weak: as much a rank on more and more.

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from records.plugins import folders, hooks
 from records.units import axis_of
 from reports.analysis.run import Analysis
+from reports.checks.benchmarks import SECTIONS
 from reports.notation.labels import value_text
 from reports.show.panel import Picture
 from reports.show.section import (
@@ -39,9 +40,9 @@ def check_parts(analysis: Analysis, *, pictures: bool = True) -> list[CheckPart]
 
 
 def own_section(check: str) -> Section | None:
-    """The `SECTION` of the module named as the check, here or in a plugin."""
-    if not check.isidentifier():
-        return None
+    """The section of a check, or the `SECTION` of the module of its name, here or in a plugin."""
+    if check in SECTIONS or not check.isidentifier():
+        return SECTIONS.get(check)
     names = (f"{package}.{check}" for package in (__package__, *folders("sections")))
     name = next((name for name in names if find_spec(name)), "")
     return getattr(import_module(name), "SECTION", None) if name else None

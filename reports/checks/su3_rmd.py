@@ -12,9 +12,9 @@ from functools import lru_cache
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.labels import lattice_text
-from reports.notation.units import count_text, fixed, percent, readable_unit, significant
-from reports.show.lines import footer, grouped, joined, lines_picture, picture_of
-from reports.show.panel import Axis, Panel, Picture, Series
+from reports.notation.units import fixed, percent, readable_unit
+from reports.show.lines import grouped, lines_picture
+from reports.show.panel import Axis, Picture
 from reports.show.rows import name_cell, value_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Lead, Table, Value, numeric, pivot, slug
@@ -125,52 +125,6 @@ def time_picture(analysis: Analysis) -> Picture | None:
     )
 
 
-def scaling_picture(analysis: Analysis) -> Picture | None:
-    """Speed-up and efficiency over the fewest ranks, with the ideal, of each lattice."""
-    groups: dict[str, list[list[LatticeCase]]] = {}
-    for series in strong_series(analysis):
-        parts = analysis.labels[CHECK].parts(series[0].case, LAYOUT)
-        groups.setdefault(joined(series[0].lattice, *parts), []).append(series)
-    return picture_of(
-        analysis,
-        [(name, series, share) for name, series in groups.items() for share in (False, True)],
-        lambda panel: _scaling_panel(analysis, *panel),
-        anchor="picture-su3-scaling",
-        title="Speed-up and efficiency",
-        caption="Over the fewest ranks; grey: the ideal. Lines: ratios of means.",
-    )
-
-
-def _scaling_panel(
-    analysis: Analysis, name: str, series: list[list[LatticeCase]], is_share: bool
-) -> Panel:
-    what = "Efficiency" if is_share else "Speed-up"
-    counts = [float(item.case.ranks) for cases in series for item in cases]
-    fewest, most = min(counts), max(counts)
-    ideal = [100.0, 100.0] if is_share else [1.0, most / fewest]
-    lines = [Series([fewest, most], ideal, width=1)]
-    alt = []
-    for cases in series:
-        first, last = cases[0], cases[-1]
-        environment, ranks = first.case.environment, [float(item.case.ranks) for item in cases]
-        values = [
-            100 * efficiency(first, item) if is_share else speed_up(first, item) for item in cases
-        ]
-        lines.append(Series(ranks, values, analysis.looks[environment], environment))
-        alt.append(
-            f"{environment} {significant(values[-1])} on {count_text(last.case.ranks, 'rank')}"
-        )
-    over = f"speed-up over {count_text(int(fewest), 'rank')}"
-    return Panel(
-        joined(what, name),
-        lines,
-        f"{what}, {name}: {'; '.join(alt)}",
-        Axis("ranks", counts=True),
-        Axis("efficiency / %" if is_share else over, low=0),
-        footer(analysis, [item.rows["program_time"] for cases in series for item in cases]),
-    )
-
-
 def _leads(analysis: Analysis) -> list[Lead[LatticeCase]]:
     """The cells of a case: lattice, settings, ranks, environment."""
 
@@ -239,6 +193,6 @@ def weak_scaling(analysis: Analysis) -> Table | None:
 
 
 SECTION = Section(
-    pictures=(time_picture, scaling_picture),
+    pictures=(time_picture,),
     tables=(strong_scaling, weak_scaling),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reports.analysis.run import Analysis
-from reports.checks import node
+from reports.checks.benchmarks import rates_table
 from reports.show.tables import Table
 from reports.tests.synthetic import analysed, case, metric
 
@@ -46,11 +46,11 @@ def row_of(table: Table | None, *begin: str) -> list[str]:
 
 
 def test_a_line_a_node_and_environment(analysis: Analysis) -> None:
-    table = node.rates_table(analysis)
+    table = rates_table(analysis)
     assert "20.00 (20.00 … 20.00)" in row_of(table, "n2", "mpich")
     assert table and len(table.rows) == 2
 
 
 def test_without_such_checks_there_are_no_tables(tmp_path: Path) -> None:
     analysis = analysed(tmp_path / "quick", blocks=1)
-    assert node.rates_table(analysis) is None
+    assert rates_table(analysis) is None

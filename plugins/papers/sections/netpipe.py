@@ -9,8 +9,8 @@ from itertools import chain
 from plugins.papers import paired
 from plugins.papers.run_values import SINCE
 from reports.analysis.run import Analysis, Row
-from reports.checks.common import blocks
-from reports.checks.common.curves import latency_and_bandwidth
+from reports.checks import common as blocks
+from reports.checks.common import latency_and_bandwidth
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.show.rows import measured_in, message_bytes, name_cell, range_cell
 from reports.show.section import Section

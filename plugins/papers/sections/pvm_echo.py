@@ -7,7 +7,7 @@ import math
 
 from plugins.papers.paired import case_and_message, together
 from reports.analysis.run import Analysis, Row
-from reports.checks.common.blocks import ByBlock, by_block
+from reports.checks.common import ByBlock, by_block
 from reports.notation.units import ReadableUnit, between, bytes_text, not_resolved, significant
 from reports.show.rows import environment_cell, message_bytes, name_cell, value_cell
 from reports.show.section import Section

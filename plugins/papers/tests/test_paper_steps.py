@@ -10,14 +10,13 @@ from operator import mul, sub
 from pathlib import Path
 
 import pytest
-import yaml
 
 from plugins.papers.beside import besides
 from plugins.papers.fields import LENGTH, BlockValues, Field, Point
 from plugins.papers.result import report_section
 from plugins.papers.run_values import RunValues
 from plugins.papers.study import FOLDER, load_study
-from plugins.papers.tables import as_printed, machine_tables, tables_of, words
+from plugins.papers.tables import as_printed, tables_of
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.show.tables import RawLinks
@@ -238,15 +237,6 @@ def test_places_that_a_case_does_not_state_have_their_default(run):
 def test_digits_are_those_of_the_print():
     printed = (("9.077", 1.0), ("13", 1e-3), ("0", 1.0))
     assert [as_printed(*one) for one in printed] == ["9.077", "0.013", "0"]
-
-
-def test_machines_stand_in_lines_and_facts_below():
-    study = load_study("hypercube-1988")
-    machines, facts = machine_tables(yaml.safe_load((study.folder / study.machines).read_text()))
-    assert machines.rows[0][0].text == "Ametek System 14"
-    assert "clock, MHz" in [column.title for column in machines.columns]
-    assert any("stack checking" in cell.text for row in facts.rows for cell in row)
-    assert words("link_mbit_s") == "link, Mbit/s"
 
 
 def test_a_report_shows_the_claims_of_its_campaigns_study(tmp_path):

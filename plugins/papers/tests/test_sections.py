@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of the studies' checks: numbers that follow from known records."""
+"""Our echo against NetPIPE: numbers that follow from known records."""
 
 import pytest
 
-from plugins.papers.sections import interference, netpipe
+from plugins.papers.sections import netpipe
 from reports.tests.synthetic import analysed, case, metric, quick_cases
 
-SIZES = (4, 1024)
-COSTS = [("compute_slowdown", 1.25, {"counting": "endpoint"}), ("overlap", 0.0, {})]
-COSTS += [("availability", 0.5, {}), ("exchange_time", 1e-5, {})]
-COSTS += [("stream_rate", 1e8, {"neighbours": "resting"})]
 CASES = [
-    case("interference", "mpich", {"ranks": 2}, 2),
     case("echo", "mpich", {"placement": "between-nodes", "distance": 1}),
     case("socket_echo", "mpich", {"transport": "tcp", "placement": "between-nodes", "distance": 1}),
     case("netpipe", "mpich", {"transport": "library", "placement": "between-nodes"}),
@@ -23,16 +18,9 @@ def values(record):
     """Metrics of a record."""
     params, block = record["params"], record["block"]
     tcp = params.get("transport") == "tcp"
-    match record["check"]:
-        case "interference":
-            return [
-                metric(name, value, message_bytes=size, **at)
-                for size in SIZES
-                for name, value, at in COSTS
-            ]
-        case "netpipe":
-            time_s = block * (5e-6 if tcp else 8e-6)
-            return [metric("netpipe_half_round_trip", time_s, message_bytes=1)]
+    if record["check"] == "netpipe":
+        time_s = block * (5e-6 if tcp else 8e-6)
+        return [metric("netpipe_half_round_trip", time_s, message_bytes=1)]
     # Slower from block to block; the ratio to a witness that is so too stays.
     times = ((1, 4e-6),) if tcp else ((0, 10e-6), (1, 10e-6), (8, 11e-6), (1024, 12e-6))
     return [metric("half_round_trip", block * time_s, message_bytes=size) for size, time_s in times]
@@ -52,12 +40,6 @@ def row_of(table, *begin):
     return next(row for row in texts(table) if row[: len(begin)] == list(begin))
 
 
-def test_interference_is_one_row_a_size_and_environment(analysis):
-    table = interference.costs_table(analysis)
-    assert len(table.rows) == len(SIZES)
-    assert texts(table)[0][2:5] == ["1.250 ± 0.000", "–", "–"]
-
-
 def test_the_witness_is_paired_by_block(analysis):
     row = row_of(netpipe.comparison_table(analysis), "1 B", "mpich", "library")
     assert row[5:] == ["1.250 (1.250 … 1.250)", "1.000 … 1.563", "2.500 (2.500 … 2.500)"]
@@ -75,5 +57,4 @@ def test_tcp_alone_has_a_witness_of_its_own(analysis):
 
 def test_a_run_without_them_has_none(tmp_path):
     other = analysed(tmp_path / "run", quick_cases(("mpich",)))
-    made = [section(other) for section in (interference.costs_table, netpipe.comparison_table)]
-    assert made == [None, None]
+    assert netpipe.comparison_table(other) is None

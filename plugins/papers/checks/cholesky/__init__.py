@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from checks.common.answer import Reading
-from checks.common.definition import FastMachine, Layout, SiteCapacity
+from checks.common.definition import FastMachine
 from checks.common.json_lines import Output
 from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
@@ -84,17 +84,6 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
     def bytes_per_rank(self, params: CholeskyParameters) -> int:
         """The columns of the node's ranks, and the allowance of each."""
         return 8 * -(-params.n // params.ranks) * params.n
-
-    def estimate_s(self, params: CholeskyParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + the operations at 1.5 Gflop/s a rank + every column to every rank.
-
-        Assumes log₂ ranks messages one after the other for each column, 100 µs each and the
-        link's speed.
-        """
-        rounds = (layout.ranks - 1).bit_length()
-        columns_s = rounds * (1e-4 * params.n + 4 * params.n**2 / site.network_bytes_per_s)
-        once_s = params.operations / (1.5e9 * layout.ranks) + columns_s
-        return site.launch_overhead_s + (params.repetitions + 1) * once_s
 
 
 CHECK = CholeskyDefinition()

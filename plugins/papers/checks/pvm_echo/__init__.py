@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Asked, Reading
-from checks.common.definition import Layout, SiteCapacity, link_bytes_per_s
 from checks.common.json_lines import Output
 from checks.common.messages import (
     EchoesDefinition,
@@ -32,10 +31,6 @@ PVM_CONSTRUCTS: tuple[PvmConstruct, ...] = get_args(PvmConstruct)
 
 #: Up to 1024 bytes, over which the study fitted its latencies, then up to its 800 Kbytes.
 DEFAULT_PVM_SIZES = [0, 64, 128, 256, 512, 768, 1024, 4096, 16384, 65536, 262144, 800000]
-
-#: Assumed rate of messages that pass through the daemons: acknowledged fragments of 4 KB.
-DAEMON_BYTES_PER_S = 2e7
-
 
 #: Medians of the parts of a round trip on the asking task, and of one copy.
 STEPS = {
@@ -156,18 +151,6 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
                     f" took {whole_s:.6g} s as a whole"
                 )
         return super().check_values(params, output)
-
-    def estimate_s(self, params: PvmEchoParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + daemons 1 s + every message at 200 µs and the route's speed.
-
-        Round trips are made twice: timed as a whole, and step by step.
-        """
-        bytes_per_s = link_bytes_per_s(layout, site)
-        if params.route == "daemon":
-            bytes_per_s = min(bytes_per_s, DAEMON_BYTES_PER_S)
-        one_way_s = sum(self.message_bytes(params)) / bytes_per_s + 2e-4 * len(params.sizes)
-        trips = 2 * len(params.constructs) * (2 * params.iterations + params.warmup)
-        return site.launch_overhead_s + 1.0 + trips * one_way_s
 
 
 CHECK = PvmEchoDefinition()

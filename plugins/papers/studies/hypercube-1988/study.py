@@ -145,4 +145,4 @@ CLAIMS = {
     "8 bytes": Claim(ratio(of_8_bytes, product), more_than=50),
 }
 
-STUDY = Study("hypercube-1988", machines="machines.yaml", tables=TABLES, shown=SHOWN, claims=CLAIMS)
+STUDY = Study("hypercube-1988", tables=TABLES, shown=SHOWN, claims=CLAIMS)

@@ -185,4 +185,4 @@ CLAIMS = {
     "cycles": Claim(ratio(latency_cycles), more_than=900),
 }
 
-STUDY = Study("ornl-1996", machines="machines.yaml", tables=TABLES, shown=SHOWN, claims=CLAIMS)
+STUDY = Study("ornl-1996", tables=TABLES, shown=SHOWN, claims=CLAIMS)

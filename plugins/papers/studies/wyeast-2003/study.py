@@ -302,7 +302,6 @@ CLAIMS = {
 
 STUDY = Study(
     "wyeast-2003",
-    machines="hardware.yaml",
     ranks_per_node=2,
     tables=TABLES,
     shown=SHOWN,

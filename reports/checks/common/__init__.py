@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Parts that the sections of several checks share."""
