@@ -136,6 +136,8 @@ def _then(found: StudyOutcome) -> Iterator[Block]:
 
     def machines() -> Iterator[Block]:
         yield from map(Sentence, study.then)
+        for file in sorted(study.folder.glob("*.yaml")):
+            yield FileText(file.name, "hardware and software of then", file.read_text())
         yield from (FileText(title, note, text) for title, note, text in study.files)
 
     yield Section("machines", "The machines of then", machines)
