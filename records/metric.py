@@ -23,10 +23,6 @@ Better = Literal["higher", "lower"]
 #: What bounds a metric (records/site/limits.py): a link one way, all ranks' links together, the
 #: cores of all ranks, a node's memory; "": nothing that is known.
 Limit = Literal["", "link", "links", "flop", "memory"]
-#: What its window depends on besides its unit and bound (records/site/limits.py): a share of a
-#: whole, a time divided by a count, by that of operations each on the last one's result, a time
-#: summed over ranks, a mean over ranks, a copy by one core.
-Kind = Literal["", "share", "quotient", "chain", "sum", "mean", "copy"]
 
 
 class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -41,7 +37,6 @@ class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str = ""
     measured: bool = True
     limit: Limit = ""
-    kind: Kind = ""
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -17,8 +17,7 @@ from statistics import fmean, median
 from typing import Any
 
 from checks.common.json_lines import Output
-from records.metric import Metric, MetricDefinition
-from records.site.limits import Launched, window
+from records.metric import Metric
 
 #: Points that a message about missing values names.
 PLACES_SHOWN = 3
@@ -110,47 +109,6 @@ def longer_than_launch(spent_s: float, output: Output) -> str | None:
         return None
     return f"what was timed took {spent_s:.6g} s at least; the whole launch took {launch_s:.6g} s"
 
-
-def beyond_window(
-    metrics: Iterable[Metric],
-    known: Mapping[str, MetricDefinition],
-    output: Output,
-    asked_ranks: int,
-    *,
-    devices: bool = False,
-) -> str | None:
-    """The first value or sample that no launch can measure on any machine, or None; metrics without
-    a definition in `known` are passed over. A program run by hand has no time."""
-    interval, ranks = output.session_interval(), output.evidence.ranks if output.evidence else ()
-    if interval is None:
-        return None
-    cores = {(rank.boot_id, cpu) for rank in ranks for cpu in rank.cpus}
-    launched = Launched(
-        ranks=len(ranks) or asked_ranks,
-        cores=len(cores) or _CORES_A_RANK * asked_ranks,
-        seconds=interval[1] - interval[0],
-        devices=devices,
-    )
-    for metric in metrics:
-        definition = known.get(metric.name)
-        if definition is None:
-            continue
-        low, high = window(definition, metric.at or {}, launched)
-        for value in (metric.value, *(metric.samples or ())):
-            zero = value == 0 and definition.may_be_zero
-            if not (zero or low * _ROUNDED <= value <= high / _ROUNDED):
-                place = _place(metric.name, metric.at)
-                return (
-                    f"{place} is {value:.6g} {metric.unit}; in this launch it can be"
-                    f" {low:.3g} to {high:.3g}"
-                )
-    return None
-
-
-#: Of nine digits.
-_ROUNDED = 1 - 1e-8
-#: More cores than a rank runs on, where no evidence tells how many.
-_CORES_A_RANK = 1024
 
 #: What MPI libraries print when they end a program, and HPL and the C library at faults.
 _DEATH = re.compile(

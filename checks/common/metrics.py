@@ -2,7 +2,7 @@
 """Makers of metrics, and those that more than one check reports."""
 
 from checks.common.answer import Relation, greatest_of, least_of, length_over, mean_of
-from records.metric import Kind, Limit, MetricDefinition
+from records.metric import Limit, MetricDefinition
 
 
 def time_metric(
@@ -12,12 +12,9 @@ def time_metric(
     *,
     may_be_zero: bool = False,
     limit: Limit = "",
-    kind: Kind = "",
 ) -> MetricDefinition:
     """A time in s; less is better."""
-    return MetricDefinition(
-        name, "s", "lower", definition, may_be_zero, title, limit=limit, kind=kind
-    )
+    return MetricDefinition(name, "s", "lower", definition, may_be_zero, title, limit=limit)
 
 
 def rate_metric(

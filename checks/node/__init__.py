@@ -128,7 +128,6 @@ METRICS = (
         "operation_time",
         "one operation on the result of the one before (ORNL/TM-10881, 1988); *+*+* is the"
         " mean over the five of a sum of three products",
-        kind="chain",
     ),
     time_metric("sieve_time", "100 sieves of 1 to 8190"),
     time_metric("floatmath_time", "256 000 repetitions of +, −, × and ÷ in double precision"),
@@ -142,7 +141,6 @@ METRICS = (
         " count in its values",
         may_be_zero=True,
         title="other programs",
-        kind="share",
     ),
     MetricDefinition(
         "allocatable_memory",

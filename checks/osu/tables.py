@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from checks.common.metrics import LAUNCH
-from records.metric import Kind, MetricDefinition
+from records.metric import MetricDefinition
 
 #: Messages that a test keeps under way (the suite's -W, which is left at its default).
 WINDOW = 64
@@ -99,7 +99,6 @@ _MAY_BE_ZERO = {
     *("overlap", "test_time", "wait_time"),
     *("latency_least", "communication_least", "call_time"),
 }
-_KINDS: dict[str, Kind] = {"overlap": "share", "latency": "mean", "communication_time": "mean"}
 
 METRICS = (
     *(
@@ -111,7 +110,6 @@ METRICS = (
             may_be_zero=name in _MAY_BE_ZERO,
             title=f"OSU {title}",
             limit="links" if unit == "bytes/s" else "",
-            kind=_KINDS.get(name, ""),
         )
         for name, title, definition, _ in _METRICS
     ),

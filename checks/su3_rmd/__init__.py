@@ -168,7 +168,6 @@ METRICS = (
         "cpu_time",
         "su3_rmd: CPU time of all ranks, the whole program",
         may_be_zero=True,
-        kind="sum",
     ),
     RANK_CPU_TIME,
     MetricDefinition(
@@ -177,7 +176,6 @@ METRICS = (
         "lower",
         "su3_rmd: communication time over program time",
         may_be_zero=True,
-        kind="share",
     ),
     RATE,
     LAUNCH,
@@ -192,7 +190,7 @@ METRICS = (
             ("global_sum_time", "global sums, mean over the ranks"),
         )
     ),
-    time_metric("site_step_time", "su3_rmd: program time a site and step", kind="quotient"),
+    time_metric("site_step_time", "su3_rmd: program time a site and step"),
     *PRINTED_DIGITS,
 )
 

@@ -15,7 +15,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from checks.common import json_lines
-from checks.common.answer import Reading, beyond_window
+from checks.common.answer import Reading
 from checks.common.definition import CheckDefinition
 from checks.common.evidence import Claim, contradictions
 from checks.common.registry import CHECKS
@@ -89,10 +89,7 @@ class Sample:
         against = [wrong] if wrong else contradictions(output.evidence, self.claim)
         if against:
             return Reading(wrong=against[0])
-        reading = self.read(self.params, output, text)
-        known = self.definition.metrics_by_name
-        beyond = reading.wrong or beyond_window(reading.metrics, known, output, self.claim.ranks)
-        return Reading(wrong=beyond) if beyond else reading
+        return self.read(self.params, output, text)
 
     def refusal(self, text: str) -> str | None:
         """Why `text` is refused, or None."""

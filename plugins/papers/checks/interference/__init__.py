@@ -41,7 +41,6 @@ METRICS = (
         "1 − (t_both − t_compute) / t_exchange, cut to 0 … 1: what of a non-blocking"
         " exchange hides behind computing that takes as long alone",
         may_be_zero=True,
-        kind="share",
     ),
     MetricDefinition(
         "availability",
@@ -49,7 +48,6 @@ METRICS = (
         "higher",
         "t_compute / t_both, at most 1: what the exchange leaves of the processor to"
         " computing that takes as long alone",
-        kind="share",
     ),
     rate_metric(
         "stream_rate",

@@ -96,10 +96,7 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
     metrics = (
         *HALF_ROUND_TRIPS,
         *BANDWIDTHS,
-        *(
-            time_metric(step, what, may_be_zero=True, kind="copy" if step == "copy_time" else "")
-            for step, what in STEPS.items()
-        ),
+        *(time_metric(step, what, may_be_zero=True) for step, what in STEPS.items()),
     )
     relations = ECHO_RELATIONS
     no_options = frozenset({"route"})
