@@ -40,10 +40,9 @@ def upgrade(database: sqlite3.Connection) -> None:
     """Make the tables of an earlier schema those of today: tables and columns that are missing are
     added; a series without titles gets them from the next night. The caller begins the
     transaction."""
-    for statement in _TABLES.split(";")[:-1]:
-        table = re.findall(r"CREATE (?:TABLE|INDEX) (\w+) ", statement)[0]
+    for statement, table in re.findall(r"(CREATE TABLE (\w+) [^;]*)", _TABLES):
         there = {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
-        if "CREATE TABLE" in statement and not there:
+        if not there:
             database.execute(statement)
         for column, kind in re.findall(r"\b(\w+) (\w+ NOT NULL DEFAULT [^,\n)]+)", statement):
             if there and column not in there:
