@@ -65,24 +65,22 @@ class Batch:
     lines: list[Line]
 
 
-def batches(
-    path: Path, run: Belonging, chain: Chain | None = None, start: int = 0
-) -> Iterator[Batch]:
+def batches(path: Path, run: Belonging, chain: Chain, start: int = 0) -> Iterator[Batch]:
     """The records of a file in order; a torn last line is left out. From byte `start` on, where the
     chain has followed those before. Raises AssayError naming file and line for what is no record,
     none of this run, or breaks the chain."""
     decoder = msgspec.json.Decoder(Line)
     with opened(path) as file:
         file.seek(start)
-        for first, text, texts in line_batches(file, path, 1 + (chain.records if chain else 0)):
+        for first, text, texts in line_batches(file, path, 1 + chain.records):
             lines = _decoded(decoder, text, texts, path, first)
             cases = run.places(lines)
             for number, fault in run.line_faults(cases, lines):
                 raise AssayError(f"{path}:{first + number}: {fault}")
-            if chain and (broken := chain.follow(texts, [*map(_CHAIN, lines)])):
+            if broken := chain.follow(texts, [*map(_CHAIN, lines)]):
                 raise AssayError(f"{path}:{chain.records + 1}: {broken}")
             yield Batch(first, text, cases, lines)
-    if chain and (missing := chain.missing()):
+    if missing := chain.missing():
         raise AssayError(f"{path}:{chain.records}: {missing}")
 
 
