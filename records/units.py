@@ -27,53 +27,34 @@ class Unit:
 
 #: Prefixes of lengths in bytes.
 BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
+_DECIMAL = dict(zip("PTGMk mµn", (1e15, 1e12, 1e9, 1e6, 1e3, 1.0, 1e-3, 1e-6, 1e-9), strict=True))
+
+
+def _steps(prefixes: str, name: str) -> tuple[tuple[float, str], ...]:
+    """Readable units of these decimal prefixes, a blank for none."""
+    return tuple((_DECIMAL[one], f"{one.strip()}{name}") for one in prefixes)
+
+
 #: Units that Assay knows; a check may use others.
 UNITS = {
     unit.symbol: unit
     for unit in (
-        Unit(
-            "s",
-            1e9,
-            steps=((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
-            spelled="seconds",
-        ),
+        Unit("s", 1e9, steps=_steps(" mµn", "s"), spelled="seconds"),
         Unit("bytes", 1e18, steps=BINARY, spelled="bytes"),
-        Unit(
-            "bytes/s",
-            1e24,
-            steps=((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")),
-            spelled="bytes_per_second",
-        ),
-        Unit(
-            "flop/s",
-            1e24,
-            steps=((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s")),
-            spelled="flops_per_second",
-        ),
+        Unit("bytes/s", 1e24, steps=_steps("TGMk ", "B/s"), spelled="bytes_per_second"),
+        Unit("flop/s", 1e24, steps=_steps("PTGM", "flop/s"), spelled="flops_per_second"),
         Unit("1/s", 1e12, steps=((1e6, "million/s"), (1.0, "1/s")), spelled="per_second"),
-        Unit(
-            "cell/s",
-            1e24,
-            steps=((1e9, "Gcell/s"), (1e6, "Mcell/s"), (1e3, "kcell/s"), (1.0, "cell/s")),
-            spelled="cells_per_second",
-        ),
+        Unit("cell/s", 1e24, steps=_steps("GMk ", "cell/s"), spelled="cells_per_second"),
         Unit(
             "update/s",
             1e24,
-            steps=((1e9, "GUPS"), (1e6, "MUPS"), (1.0, "update/s")),
+            steps=(*_steps("GM", "UPS"), (1.0, "update/s")),
             spelled="updates_per_second",
         ),
         Unit("ns/day", 1e12, steps=((1.0, "ns/day"),), spelled="nanoseconds_per_day"),
-        Unit(
-            "Hz",
-            1e18,
-            steps=((1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"), (1.0, "Hz")),
-            spelled="hertz",
-        ),
-        Unit("W", 1e12, steps=((1e6, "MW"), (1e3, "kW"), (1.0, "W")), spelled="watts"),
-        Unit(
-            "J", 1e18, steps=((1e9, "GJ"), (1e6, "MJ"), (1e3, "kJ"), (1.0, "J")), spelled="joules"
-        ),
+        Unit("Hz", 1e18, steps=_steps("GMk ", "Hz"), spelled="hertz"),
+        Unit("W", 1e12, steps=_steps("Mk ", "W"), spelled="watts"),
+        Unit("J", 1e18, steps=_steps("GMk ", "J"), spelled="joules"),
         Unit("%", 1e12, signed=True, steps=((1.0, "%"),), spelled="percent"),
         Unit("1", 1e12, signed=True, steps=((1.0, ""),), spelled="ratio"),
     )

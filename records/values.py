@@ -29,13 +29,13 @@ _WORD = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
 #: Ids of runs and cases, names of campaigns, sites, environments, checks, metrics and nodes: in
 #: text, and where a struct is decoded.
 WORD = re.compile(_WORD)
-Word = Annotated[str, msgspec.Meta(pattern=rf"^{_WORD}\Z")]
+Word = Annotated[str, msgspec.Meta(pattern=rf"^{_WORD}$(?!\n)")]
 ALLOWED = (
     "allowed are up to 128 letters, digits, dots, hyphens and underscores, the first a letter or"
     " digit"
 )
 #: A site as it is asked for: a folder of site-config/, SITE:PARTITION, or virtual:CLUSTER.
-SiteWord = Annotated[str, msgspec.Meta(pattern=rf"^{_WORD}(:{_WORD})?\Z")]
+SiteWord = Annotated[str, msgspec.Meta(pattern=rf"^{_WORD}(:{_WORD})?$(?!\n)")]
 #: A path of a command line, which is no option.
 PathWord = Annotated[str, msgspec.Meta(pattern=r"^(?!-)")]
 _PART = r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,254}"

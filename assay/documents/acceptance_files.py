@@ -8,6 +8,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from assay.documents.report import write_raw_pages
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
@@ -102,18 +104,13 @@ def known_reruns(run_dir: Path) -> list[Path]:
     path = run_dir / FOLDER / RERUNS
     if kind_at(path) is None:
         return []
-    try:
-        names = decoded(json.loads, read_whole(path), str(path), "a list of run directories")
-        found = [Path(os.path.normpath(run_dir.resolve() / name)) for name in names]
-    except (AssayError, ValueError, TypeError) as error:
-        raise AssayError(
-            f"{path}:1: is no list of run directories ({error}); remove it and name the re-runs"
-            " with --with"
-        ) from error
-    for name, rerun in zip(names, found, strict=True):
+    decode = msgspec.json.Decoder(list[str]).decode
+    names = decoded(decode, read_whole(path), str(path), "a list of run directories")
+    reruns = [Path(os.path.normpath(run_dir.resolve() / name)) for name in names]
+    for name, rerun in zip(names, reruns, strict=True):
         if not rerun.is_dir():
             raise AssayError(f"{path}: the re-run {name} is not there; bring it back to {rerun}")
-    return found
+    return reruns
 
 
 def merged_reruns(known: Sequence[Path], added: Sequence[Path]) -> list[Path]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
@@ -32,7 +32,7 @@ from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run, load_run
-from reports.render import formats, html, markdown
+from reports.render import html, markdown
 from reports.render.files import find_browser, print_page, write_folder
 from reports.render.formats import junit
 from reports.render.html import fill_in
@@ -131,6 +131,8 @@ FILES = {
     "parquet": ("values.parquet", "the value of each launch"),
     "pdf": ("report.pdf", "the page, printed"),
 }
+#: Content of a file, whole or in pieces.
+_Made = str | bytes | Iterator[str] | Iterator[bytes]
 #: What a report consists of; "pdf" only where a browser is installed.
 FORMATS = tuple(FILES)
 
@@ -232,39 +234,29 @@ def _write_all(
 ) -> None:
     """Write every format, whose files take their places together, and print the page."""
     out_dir.mkdir(parents=True, exist_ok=True)
-    data = {FILES[name][0]: FILES[name][1] for name in wanted}
+    run = analysis.run
+
+    def others(own: str) -> dict[str, str]:
+        return dict(FILES[name] for name in wanted if name != own)
+
+    made: dict[str, Callable[[], _Made]] = {
+        "html": lambda: html.page(result, others("html"), links.root),
+        "md": lambda: markdown.text(result, others("md")),
+        "csv": lambda: frames.csv(analysis),
+        "parquet": lambda: frames.parquet(analysis),
+        "json": lambda: as_text(result.data),
+        "junit": lambda: junit(result.tests, f"{run.plan.campaign} on {run.plan.site}"),
+    }
     with ExitStack() as places:
-        for name in (name for name in wanted if name != "pdf"):
-            made = _made(name, analysis, result, data, links.root)
-            _write(made, places.enter_context(replacing(out_dir / FILES[name][0])))
-    write_raw_pages(out_dir, analysis.run, links.cases, listed_with_raw_output(analysis.run))
+        for name in (name for name in wanted if name in made):
+            _write(made[name](), places.enter_context(replacing(out_dir / FILES[name][0])))
+    write_raw_pages(out_dir, run, links.cases, listed_with_raw_output(run))
     if "pdf" in wanted:
         page = (out_dir / FILES["html"][0]).read_text("utf-8")
         print_page(page, out_dir / FILES["pdf"][0])
 
 
-def _made(
-    name: str,
-    analysis: Analysis,
-    result: Result[VerdictsForm],
-    data: Mapping[str, str],
-    root: str,
-) -> str | bytes | Iterator[str] | Iterator[bytes]:
-    """The file of a format, whole or in pieces."""
-    file, plan = FILES[name][0], analysis.run.plan
-    others = {other: what for other, what in data.items() if other != file}
-    made: dict[str, Callable[[], str | bytes | Iterator[str] | Iterator[bytes]]] = {
-        "html": lambda: html.page(result, others, root),
-        "md": lambda: markdown.text(result, others),
-        "csv": lambda: formats.csv(analysis),
-        "parquet": lambda: formats.parquet(analysis),
-        "json": lambda: as_text(result.data),
-        "junit": lambda: junit(result.tests, f"{plan.campaign} on {plan.site}"),
-    }
-    return made[name]()
-
-
-def _write(made: str | bytes | Iterator[str] | Iterator[bytes], path: Path) -> None:
+def _write(made: _Made, path: Path) -> None:
     """Write a file, one piece after the other: the largest are never whole in memory."""
     with path.open("wb") as file:
         for piece in (made,) if isinstance(made, str | bytes) else made:

@@ -38,7 +38,7 @@ from reports.verdicts.acceptance.dossier import FOLDER, Dossier, as_of, make_dos
 
 #: At most so many faults of one kind are listed.
 MOST_LISTED = 20
-#: Keys of sentences, which another Assay may word otherwise.
+#: Keys of sentences.
 _SENTENCES = frozenset({"note", "statement", "proposals"})
 
 ReadCriteria = Callable[[str, str], Criteria]
@@ -261,10 +261,9 @@ def _judged_again(
     ]
     files += [f"{name} is missing" for name in recorded if name not in now]
     note = "" if other == made_with else f"made with {other}; this is {made_with}"
-    verdicts, told = clipped(differences(stored, dossier, note)), "sentences are not compared"
     return [
         Check("every file of the run against the document", clipped(files)),
-        Check("verdicts from the records", verdicts, f"{note}: {told}" if note else ""),
+        Check("verdicts from the records", clipped(differences(stored, dossier)), note),
     ]
 
 
@@ -279,12 +278,10 @@ def _without_words(value: Any) -> Any:
     return [*map(_without_words, value)] if isinstance(value, list) else value
 
 
-def differences(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iterator[str]:
-    """Differences of a stored machine form from the dossier's but for its files; `other`: another
-    Assay made it, and sentences are not compared."""
-    fresh = json.loads(dossier.content)
-    if other:
-        stored, fresh = _without_words(stored), _without_words(fresh)
+def differences(stored: Mapping[str, Any], dossier: Dossier) -> Iterator[str]:
+    """Differences of a stored machine form from the dossier's but for its files; sentences, which
+    another Assay may word otherwise, are not compared."""
+    stored, fresh = _without_words(stored), _without_words(json.loads(dossier.content))
     fresh = as_of(stored.get("schema"), fresh)
     results, again = _by_id(stored), _by_id(fresh)
     for name in dict.fromkeys([*again, *results]):

@@ -35,6 +35,8 @@ _WORDS = {
 #: Unicode categories that a terminal executes or hides: control, format, surrogate.
 _HIDDEN = {"Cc", "Cf", "Cs"}
 _YAML = "tag:yaml.org,2002:"
+_PLAIN_TAGS = {f"{_YAML}{kind}" for kind in ("str", "seq", "map")}
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep; about 6 are needed"
 
 
 def clipped(text: str, width: int = 60) -> str:
@@ -93,42 +95,16 @@ class Document(dict[str, Any]):
         return self.lines[self.nearest(location)]
 
 
-class _Loader(yaml.SafeLoader):
-    """Composes nodes; refuses tags, references and deep nesting."""
-
-    depth = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
-        if isinstance(event, yaml.AliasEvent):
-            self._refuse(f"the alias *{clipped(str(anchor))} is not allowed; write it out")
-        if anchor is not None:
-            self._refuse(f"the anchor &{clipped(anchor)} is not allowed; write it out")
-        if tag is not None:
-            shown = clipped(str(tag).replace(_YAML, "!!"))
-            self._refuse(f"the tag {shown} is not allowed; write a plain value")
-        if self.depth >= MAX_DEPTH:
-            self._refuse(f"nested more than {MAX_DEPTH} deep; about 6 are needed")
-        self.depth += 1
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
-
-    def _refuse(self, message: str) -> NoReturn:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        raise AssayError(f"{self.name}:{event.start_mark.line + 1}: {message}")
-
-
 def parse(file: str, text: str, needs: str) -> object:
     """The value of a text, a mapping as a Document; `file` is its name for messages, `needs` states
     what an empty file lacks. Raises AssayError for a text that is not YAML of the accepted kind."""
     try:
-        loader = _Loader(text)
-        loader.name = file
+        loader = yaml.BaseLoader(text)
         node: yaml.Node | None = loader.get_single_node()
     except yaml.YAMLError as error:
         raise AssayError(_syntax_message(file, text, error)) from None
+    except RecursionError:
+        raise AssayError(f"{file}:1: {_TOO_DEEP}") from None
     except (ValueError, OverflowError):  # an escape as \U00110000, a version of 5000 digits
         raise AssayError(
             f"{file}:{loader.line + 1}: holds an escape or a number without a value;"
@@ -158,11 +134,19 @@ class _Values:
     """Values of nodes; `lines` takes theirs. Raises AssayError for the first that is refused."""
 
     def __init__(self, file: str, lines: dict[Location, int]) -> None:
-        self._file, self._lines = file, lines
+        self._file, self._lines, self._seen = file, lines, set[int]()
 
     def of(self, node: yaml.Node, location: Location) -> object:
         """The value of a node."""
         self._lines.setdefault(location, node.start_mark.line + 1)
+        if len(location) >= MAX_DEPTH:
+            self._refuse(node, (), _TOO_DEEP)
+        if node.tag not in _PLAIN_TAGS:
+            tag = clipped(node.tag.replace(_YAML, "!!"))
+            self._refuse(node, location, f"the tag {tag} is not allowed; write a plain value")
+        if id(node) in self._seen:
+            self._refuse(node, location, "an alias (*NAME) is not allowed; write it out")
+        self._seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             return [self.of(inner, (*location, i)) for i, inner in enumerate(node.value)]
         if not isinstance(node, yaml.MappingNode):

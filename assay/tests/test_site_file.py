@@ -294,7 +294,7 @@ FAULTS = {
         ("views:", "settings: {m: {}}\n  views:", 'spack.settings.m: found "m" (text); allowed'),
         ("  lam-lamd:", "  lam-spack:", "name of its build, lam-spack, is taken by an environment"),
         ("spack:", "topology: {switches: {a: {switches: b}}}\nspack:", "28: topology: switch a n"),
-        ("[lam, lam-tcp]", "&a [lam]", "the anchor &a is not allowed; write it out"),
+        ("[lam, lam-tcp]", "[&a lam, *a]", "an alias (*NAME) is not allowed; write it out"),
     ],
     TWO: [
         ("--constraint=fat", "-p x", "8: partitions.fat.access[1]: found -p x; jobs go to"),

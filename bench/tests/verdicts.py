@@ -55,7 +55,7 @@ def _whole(rows: list[Row]) -> Iterator[Row]:
 
 
 def _claim(row: Row, rows: list[Row]) -> str:
-    """What is claimed in several cases: the head or the tail of a title."""
+    """Claim that several cases share: the head or the tail of a title."""
 
     def ends(what: str) -> tuple[str, str]:
         what = re.sub(r" \([^)]*\)$", "", what)

@@ -37,41 +37,21 @@ _TABLES = Path(__file__).with_name("tables.sql").read_text()
 
 
 def upgrade(database: sqlite3.Connection) -> None:
-    """Make the tables of schema 2 or later those of today; the caller begins the transaction.
-
-    Schema 3 added the titles, which a series without gets from the next night; schema 4 the nights
-    that could not run; schema 5 kinds of nodes, `finds` and `unexplained`; schema 6 what is
-    imported; schema 7 which of it is a retry.
-    """
-    version: int = database.execute("PRAGMA user_version").fetchone()[0]
-    if version < 3:
-        for column, name in (("title", "metric"), ("check_title", "check_name")):
-            database.execute(f"ALTER TABLE series ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
-            database.execute(f"UPDATE series SET {column}=replace({name}, '_', ' ')")  # noqa: S608
-    if version < 4:
-        database.execute(_table("missed"))
-    if version < 5:
-        for table, column in (("night", "kinds"), ("night", "finds"), ("value", "unexplained")):
-            database.execute(_column(table, column))
-    if version < 6:
-        database.execute(_column("night", "imported"))
-        database.execute(_table("launch"))
-        database.execute(_table("reference"))
-    elif version < 7:
-        database.execute(_column("launch", "retry"))
+    """Make the tables of an earlier schema those of today: tables and columns that are missing are
+    added; a series without titles gets them from the next night. The caller begins the
+    transaction."""
+    for statement, table in re.findall(r"(CREATE TABLE (\w+) [^;]*)", _TABLES):
+        there = {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
+        if not there:
+            database.execute(statement)
+        for column, kind in re.findall(r"\b(\w+) (\w+ NOT NULL DEFAULT [^,\n)]+)", statement):
+            if there and column not in there:
+                database.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
+        if table == "series" and "title" not in there:
+            for title, name in (("title", "metric"), ("check_title", "check_name")):
+                database.execute(f"ALTER TABLE series ADD COLUMN {title} TEXT NOT NULL DEFAULT ''")
+                database.execute(f"UPDATE series SET {title}=replace({name}, '_', ' ')")  # noqa: S608
     database.execute(f"PRAGMA user_version={SCHEMA}")
-
-
-def _table(name: str) -> str:
-    """The statement that makes a table of today."""
-    return next(part for part in _TABLES.split(";") if f"CREATE TABLE {name} " in part)
-
-
-def _column(table: str, name: str) -> str:
-    """The statement that adds a column of today to a table, which has a default."""
-    found = re.search(rf"\b{name} \w+ NOT NULL DEFAULT [^,\n)]+", _table(table))
-    assert found is not None
-    return f"ALTER TABLE {table} ADD COLUMN {found[0]}"
 
 
 _SETTINGS = ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")

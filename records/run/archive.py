@@ -106,8 +106,10 @@ class ArchiveWriter:
         """Write the directory; without it the archive can be read by us alone. After an OSError the
         archive is as it was."""
         try:
-            with os.fdopen(os.dup(self._file), "r+b") as file, ZipFile(file, "w") as made:
-                made.filelist += self._members
+            with os.fdopen(os.dup(self._file), "r+b") as file:
+                file.seek(self._end)  # where the directory begins
+                with ZipFile(file, "w") as made:
+                    made.filelist += self._members
             os.fsync(self._file)
         except OSError:
             os.ftruncate(self._file, self._end)

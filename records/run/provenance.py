@@ -222,15 +222,8 @@ def _withheld(data: Any, member: str = "") -> Any:
 def read_provenance(path: Path) -> Provenance:
     """The provenance of the file. Raises AssayError for a damaged one, naming line and member."""
     try:
-        content = read_whole(path)
-    except AssayError as error:
-        raise AssayError(
-            f"{error}. `assay run` writes it when a run begins; a run that ended before is started"
-            " anew, with assay run"
-        ) from error
-    try:
         decode = msgspec.json.Decoder(Provenance).decode
-        found = decoded(decode, content, str(path), "a provenance")
+        found = decoded(decode, read_whole(path), str(path), "a provenance")
     except AssayError as error:
         raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
     if found.schema != SCHEMA:

@@ -244,16 +244,11 @@ class Belonging:
     def _place_faults(self, record: Record) -> Iterator[str]:
         """Faults of a record's place in the run; its other members may be raw."""
         self.run_id, case = self.run_id or record.run_id, self._cases.get(record.case_id)
+        foreign = "A run directory holds the records of one run; move foreign lines out."
         if record.run_id != self.run_id or odd_word([record.run_id]) is not None:
-            yield (
-                f"`run_id` is {record.run_id!r}, but the run is {self.run_id!r}. A run directory"
-                " holds the records of one run; move foreign lines out."
-            )
+            yield f"`run_id` is {record.run_id!r}, but the run is {self.run_id!r}. {foreign}"
         if case is None:
-            yield (
-                f"case {record.case_id!r} is not in plan.json. A run directory holds the records of"
-                " one plan; move foreign lines out."
-            )
+            yield f"case {record.case_id!r} is not in plan.json. {foreign}"
             return
         for name in ("check", "environment"):
             if getattr(record, name) != getattr(case, name):

@@ -65,24 +65,22 @@ class Batch:
     lines: list[Line]
 
 
-def batches(
-    path: Path, run: Belonging, chain: Chain | None = None, start: int = 0
-) -> Iterator[Batch]:
+def batches(path: Path, run: Belonging, chain: Chain, start: int = 0) -> Iterator[Batch]:
     """The records of a file in order; a torn last line is left out. From byte `start` on, where the
     chain has followed those before. Raises AssayError naming file and line for what is no record,
     none of this run, or breaks the chain."""
     decoder = msgspec.json.Decoder(Line)
     with opened(path) as file:
         file.seek(start)
-        for first, text, texts in line_batches(file, path, 1 + (chain.records if chain else 0)):
+        for first, text, texts in line_batches(file, path, 1 + chain.records):
             lines = _decoded(decoder, text, texts, path, first)
             cases = run.places(lines)
             for number, fault in run.line_faults(cases, lines):
                 raise AssayError(f"{path}:{first + number}: {fault}")
-            if chain and (broken := chain.follow(texts, [*map(_CHAIN, lines)])):
+            if broken := chain.follow(texts, [*map(_CHAIN, lines)]):
                 raise AssayError(f"{path}:{chain.records + 1}: {broken}")
             yield Batch(first, text, cases, lines)
-    if chain and (missing := chain.missing()):
+    if missing := chain.missing():
         raise AssayError(f"{path}:{chain.records}: {missing}")
 
 
@@ -149,7 +147,6 @@ class Ledger:
 
     def __init__(self, directory: Path, plan: Plan, run_id: str) -> None:
         self._path, self._run = directory / "records.jsonl", Belonging(plan, run_id)
-        self._bounds = {(one.name, one.unit): one.bounds for one in plan.register.metrics.values()}
         #: Lists of nodes, as they were written, and how many nodes they have.
         self._nodes: dict[bytes, int] = {}
         self._read_to = 0
@@ -170,22 +167,11 @@ class Ledger:
                 artifacts, nodes = artifacts_of(line, where), bytes(line.nodes)
                 if nodes not in self._nodes:
                     self._nodes[nodes] = len(nodes_of(nodes, where))
-                for fault in (self._run.repeated(line), self._metric_fault(line)):
-                    if fault is not None:
-                        raise AssayError(f"{where}: {fault}")
+                if fault := self._run.repeated(line):
+                    raise AssayError(f"{where}: {fault}")
                 self.entries.append(Entry.of(line, self._nodes[nodes], artifacts))
             self._read_to += len(batch.text)
 
     def add(self, record: Record) -> None:
         """Take in a record that this process has appended, after the chain has followed it."""
         self.entries.append(Entry.of(record, len(record.nodes), record.artifacts))
-
-    def _metric_fault(self, line: Line) -> str | None:
-        """Fault of a line's values; points and samples are left to who reads them."""
-        for one in line.metrics:
-            low, high = self._bounds.get((one.name, one.unit), (1.0, 0.0))
-            if not low <= one.value <= high:
-                whole = Metric(one.name, one.unit, one.better, one.value)
-                if fault := self._run.plan.register.fault(whole):
-                    return fault
-        return None

@@ -88,6 +88,10 @@ def test_what_has_no_record_is_cut_off_and_counted(tmp_path: Path) -> None:
     assert writer.cut == size - path.stat().st_size > 0
     writer.close()
     assert list(read(tmp_path)) == list(TEXTS)[:-1]
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == list(TEXTS)[:-1]
+        assert archive.infolist()[0].header_offset == 0
 
 
 def damaged(path: Path) -> bytes:

@@ -160,8 +160,7 @@ def test_a_document_of_another_assay_is_judged_again_and_says_so(accepted):
     found = checked(accepted, made_with="Assay 9.9.9")
     assert all(check.good and not check.unproven for check in found)
     notes = {check.what: check.note for check in found}
-    other = f"made with {HERE}; this is Assay 9.9.9"
-    assert notes["verdicts from the records"] == f"{other}: sentences are not compared"
+    assert notes["verdicts from the records"] == f"made with {HERE}; this is Assay 9.9.9"
 
 
 @pytest.mark.parametrize("forged", [False, True])

@@ -2,8 +2,7 @@
 """Nightly verdicts on simulated series: delays and false alarms.
 
 Simulated sites of 200 series with known truth: 30 nights of reference, then 80 nights judged one
-after the other, with re-runs, as a site does it. The targets are
-what docs/nightly.md promises.
+after the other, with re-runs, as a site does it. The targets are what docs/nightly.md promises.
 """
 
 from __future__ import annotations

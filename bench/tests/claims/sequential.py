@@ -55,9 +55,7 @@ class CampaignEnd:
     """A campaign at its end: what its report says, how many launches it took."""
 
     found: Comparisons
-    blocks: int
     launches: int
-    answered: bool
 
     @property
     def cost(self) -> float:
@@ -86,7 +84,7 @@ def by_turns(design: Sequential, run_of: Callable[[list[Interim]], Run]) -> Camp
         if ended:
             break
     launches = len(run.launches.places())
-    return CampaignEnd(found, block, launches, not made.open)
+    return CampaignEnd(found, launches)
 
 
 def errors(campaigns: int) -> Iterator[Row]:

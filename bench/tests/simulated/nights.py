@@ -18,7 +18,7 @@ from reports.verdicts.nightly.tonight import Rules, evidence
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 
-LAUNCHES = 5
+LAUNCHES, GROWS_AFTER = 5, 15
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
@@ -53,11 +53,11 @@ class Event:
     """Event that hits all series of a simulation, from night `at` (a position) on.
 
     `step` and `drift` are fractions of a time (positive is worse; the drift takes 60 nights).
-    `bad_share` of the nights are slower by `bad_step`, for the whole night (re-runs too) or until
-    the re-run; of each series by itself, or of all series at once (`whole_site`). `context_at` is
-    the night of a new context. With `good_reruns` stage A never alarms: stage B alone.
+    `bad_share` of the nights of each series are slower by `bad_step`, for the whole night (re-runs
+    too) or until the re-run. `context_at` is the night of a new context. With `good_reruns` stage A
+    never alarms: stage B alone.
 
-    `grows` is a second step, `grows_after` nights after the first; the steps end `lasts` nights
+    `grows` is a second step, GROWS_AFTER nights after the first; the steps end `lasts` nights
     after `at`. A launch is slower by `slow_by` with the chance `slow_launches`. `nodes`: how many
     the site has, of which four run each night, drawn anew; they add up their own effects, normal
     with the spread `node_spread` each, the same for all series.
@@ -70,11 +70,9 @@ class Event:
     bad_share: float = 0.0
     bad_step: float = 0.10
     whole_night: bool = False
-    whole_site: bool = False
     good_reruns: bool = False
     context_at: int | None = None
     grows: float = 0.0
-    grows_after: int = 15
     lasts: int | None = None
     slow_launches: float = 0.0
     slow_by: float = 0.08
@@ -95,12 +93,11 @@ def simulate(
     after = np.arange(nights) - event.at
     stepped = (after >= 0) & (after < (nights if event.lasts is None else event.lasts))
     level[stepped] *= 1 + event.step
-    level[stepped & (after >= event.grows_after)] *= 1 + event.grows
+    level[stepped & (after >= GROWS_AFTER)] *= 1 + event.grows
     level *= 1 + event.drift * np.clip(after / 60, 0, 1)
     sets, slower_nodes = _node_sets(rng, event, nights)
     night = level * slower_nodes * (1 + 0.5 * spread * noise(rng, shape))
-    chances = rng.random((1, nights) if event.whole_site else shape)
-    bad = np.where(chances < event.bad_share, 1 + event.bad_step, 1.0)
+    bad = np.where(rng.random(shape) < event.bad_share, 1 + event.bad_step, 1.0)
     again = bad if event.whole_night else np.ones(shape)
     again = np.full(shape, 0.5) if event.good_reruns else again
     values, reruns = (
