@@ -32,7 +32,7 @@ from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run, load_run
-from reports.render import html, markdown
+from reports.render import formats, html, markdown
 from reports.render.files import find_browser, print_page, write_folder
 from reports.render.formats import junit
 from reports.render.html import fill_in
@@ -242,8 +242,8 @@ def _write_all(
     made: dict[str, Callable[[], _Made]] = {
         "html": lambda: html.page(result, others("html"), links.root),
         "md": lambda: markdown.text(result, others("md")),
-        "csv": lambda: frames.csv(analysis),
-        "parquet": lambda: frames.parquet(analysis),
+        "csv": lambda: formats.csv(analysis),
+        "parquet": lambda: formats.parquet(analysis),
         "json": lambda: as_text(result.data),
         "junit": lambda: junit(result.tests, f"{run.plan.campaign} on {run.plan.site}"),
     }
