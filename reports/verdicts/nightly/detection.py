@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from records.history.model import Change, History, Kind, Launches, Night, Stage
+from records.history.model import Change, History, Kind, Launches, Stage
 from records.site.pair_scans import NODE
-from reports.load.nights import SETTLED_NIGHTS
+from reports.load.nights import SETTLED_NIGHTS, begins_level
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Counts, Mask, peers_of, reach_of, scores_of
 from reports.verdicts.nightly.tonight import Rules
@@ -245,20 +245,16 @@ def peers_of_night(
 
 def _groups(history: History, launches: Launches, place: int, least: int) -> list[list[int]]:
     """Series of at least two nodes of a kind that differ in the node alone."""
-    found: dict[tuple[object, ...], list[int]] = {}
+    found, kinds = dict[tuple[object, ...], list[int]](), history.nights[place].kinds
+    # A node that tells no kind is of the kind that all others are of.
+    unknown = min(kinds.values()) if len({*kinds.values()}) == 1 else ""
     for (row, at), values in sorted(launches.items()):
         if at == place and len(values) >= least and min(values) > 0:
-            found.setdefault(_group(history, row, history.nights[place]), []).append(row)
+            key = history.series[row]
+            rest = tuple(sorted(point for point in key.at.items() if point[0] != NODE))
+            kind = kinds.get(str(key.at[NODE]), unknown)
+            found.setdefault((key.case_id, key.metric, rest, kind), []).append(row)
     return [rows for rows in found.values() if len(rows) > 1]
-
-
-def _group(history: History, row: int, night: Night) -> tuple[object, ...]:
-    key = history.series[row]
-    rest = tuple(sorted((name, value) for name, value in key.at.items() if name != NODE))
-    kinds = set(night.kinds.values())
-    # A node that tells no kind is of the kind that all others are of.
-    unknown = kinds.pop() if len(kinds) == 1 else ""
-    return key.case_id, key.metric, rest, night.kinds.get(str(key.at[NODE]), unknown)
 
 
 def _known_shares(history: History, changes: Sequence[Change]) -> Matrix:
@@ -266,8 +262,7 @@ def _known_shares(history: History, changes: Sequence[Change]) -> Matrix:
     since. What became better by itself was slow before, and is as its peers are."""
     known = np.zeros(len(history.series))
     for change in changes:
-        settled = change.accepted is not None or change.kind == "improvement"
-        if settled and change.before > 0 and 0 < change.ratio < np.inf:
+        if begins_level(change) and change.before > 0 and 0 < change.ratio < np.inf:
             share = known[change.series] + np.log(change.ratio)
             lower = history.series[change.series].better == "lower"
             known[change.series] = max(share, 0.0) if lower else min(share, 0.0)
