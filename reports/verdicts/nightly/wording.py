@@ -116,13 +116,15 @@ def day_names(nights: Sequence[Night]) -> list[str]:
 
 
 def day_of(history: History, change: Change | forms.ChangePart) -> str:
-    """The date of a change's first night, the hour too where another night is of that day."""
+    """The date of a change's first night, the hour too where another night is of that day; of a
+    step in the first nights that it was before."""
     if isinstance(change, Change):
         date = history.nights[history.position(change.since)].date
     else:
         date = forms.moment(change.since)
     alike = sum(night.date[:10] == date[:10] for night in history.nights)
-    return date if alike > 1 else date[:10]
+    before = "before " if change.stage == "early" else ""
+    return before + (date if alike > 1 else date[:10])
 
 
 def state_of(history: History, change: Change) -> str:
@@ -199,7 +201,8 @@ def finding_text(finding: forms.NightFinding) -> str:
     text += f" [n = {n_text(finding)}]"
     if change is None:
         return text
-    text += f", since {forms.moment(change.since)} ({change.stage})"
+    early = "at the latest " if change.stage == "early" else ""
+    text += f", since {early}{forms.moment(change.since)} ({change.stage})"
     text += f"; changed that night: {', '.join(change.causes[:3])}" if change.causes else ""
     return f"{text} [change {change.id}]" if change.id else text
 
