@@ -131,9 +131,7 @@ class ChangePart(SeriesPart, kw_only=True):
     """A change of one series."""
 
     id: Annotated[int, key("Its number, as `accept-change` takes it; 0: none yet.", "no.")]
-    since: Annotated[
-        str, key("The first night of it (UTC); early: at the latest.", "since", moment)
-    ]
+    since: Annotated[str, key("Its first night (UTC); early: at the latest.", "since", moment)]
     kind: Annotated[Kind, key("Worse or better.", "kind")]
     stage: Annotated[
         Stage, key("early: a step in the first nights; peers: beside other nodes.", "found by")

@@ -7,21 +7,33 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from records.history.model import Change, History, Missed, Night, SeriesKey
+from records.history.model import NODE_FACT, Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
-from reports.load.nights import concerns
+from reports.load.nights import concerns, told_by_nodes
 from reports.notation import units
 from reports.notation.labels import check_labels, point_text
 from reports.verdicts.nightly import forms
 
 
 def context_changes(before: Night, after: Night) -> list[forms.ContextPart]:
-    """Software, machine and node set that changed from one night to another."""
+    """Software, machine and node set that changed from one night to another.
+
+    A night that asked no nodes says nothing of what these tell, nor one that asked no library of
+    its device.
+    """
+    known, both = before.context, before.context.keys() & after.context.keys()
+    nodes_asked = all(any(map(_of_nodes, night.context)) for night in (before, after))
     return [
-        forms.ContextPart(name, before.context.get(name), after.context.get(name))
-        for name in sorted(before.context.keys() | after.context.keys())
-        if before.context.get(name) != after.context.get(name)
+        forms.ContextPart(name, known.get(name), after.context.get(name))
+        for name in sorted(known.keys() | after.context.keys())
+        if known.get(name) != after.context.get(name)
+        and (nodes_asked or not told_by_nodes(name))
+        and (name in both or not name.endswith(".device"))
     ]
+
+
+def _of_nodes(name: str) -> bool:
+    return name.startswith(NODE_FACT)
 
 
 #: Nights that a list for people shows.
