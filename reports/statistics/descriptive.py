@@ -122,7 +122,7 @@ def mean_half_width(n: int, level: float = LEVEL) -> float:
 
 
 @lru_cache(maxsize=256)
-def median_weights(n: int, level: float = LEVEL) -> tuple[int, float, float, str] | None:
+def median_weights(n: int) -> tuple[int, float, float, str] | None:
     """Rank j, weight w, level and method of the median's interval; None below n = 5 at 95 %.
 
     j is the greatest with g(j) = 1 − 2·P(Bin(n, ½) <= j−1) >= level: x(j), x(n+1−j) hold for any
@@ -132,16 +132,16 @@ def median_weights(n: int, level: float = LEVEL) -> tuple[int, float, float, str
     ranks alone would cover 98.4 % at n = 7 [Hettmansperger & Sheather 1986; Nyblom 1992]. At n = 5
     the widest interval, least to greatest, has 93.75 % and is given at that level.
     """
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     below = special.bdtr(np.arange(n), n, 0.5)
     rank = int(np.searchsorted(below, tail * (1 + 1e-12), side="right"))
     if rank < 1:
         widest = 1 - 2 * 0.5**n
-        return (1, 0.0, widest, "order statistics") if widest >= level - 0.02 else None
+        return (1, 0.0, widest, "order statistics") if widest >= LEVEL - 0.02 else None
     attained, beyond = float(1 - 2 * below[rank - 1]), float(1 - 2 * special.bdtr(rank, n, 0.5))
-    share = (attained - level) / (attained - beyond)
+    share = (attained - LEVEL) / (attained - beyond)
     weight = (n - rank) * share / (rank + (n - 2 * rank) * share)
-    return rank, weight, level, "interpolated order statistics"
+    return rank, weight, LEVEL, "interpolated order statistics"
 
 
 def median_intervals(ordered: Matrix) -> list[Interval | None]:
@@ -199,16 +199,16 @@ def log_ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, I
     return float(np.exp(difference)), Interval(low, high, LEVEL, "Welch t of logarithms")
 
 
-def clopper_pearson(count: int, n: int, level: float = LEVEL) -> Interval:
+def clopper_pearson(count: int, n: int) -> Interval:
     """Exact limits of a probability after `count` events in n >= 1 independent trials.
 
     Low: P(X >= count) = α/2, 0 at count 0; high: P(X <= count) = α/2, 1 at count n, by quantiles of
-    the beta distribution [Clopper & Pearson, Biometrika 26 (1934) 404]. Covers at least `level`.
+    the beta distribution [Clopper & Pearson, Biometrika 26 (1934) 404]. Covers at least LEVEL.
     """
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low = float(special.betaincinv(count, n - count + 1, tail)) if count else 0.0
     high = float(special.betaincinv(count + 1, n - count, 1 - tail)) if count < n else 1.0
-    return Interval(low, high, level, "Clopper–Pearson")
+    return Interval(low, high, LEVEL, "Clopper–Pearson")
 
 
 def fisher_greater(count: int, n: int, other: int, m: int) -> float:

@@ -88,6 +88,12 @@ def test_open_regression_that_grows_is_told_again():
     assert len(again) == SERIES
 
 
+def test_step_of_the_first_nights_is_found_later():
+    found = told(Event("early", step=0.08, at=5), 45)
+    assert len(series_of(found, "regression")) == SERIES
+    assert "early" in {change.stage for change in found.changes}
+
+
 def test_two_speeds_give_no_alarms_in_the_first_month():
     event = Event("two speeds", slow_launches=0.4, slow_by=0.08)
     found = [told(event, 16, seed=seed) for seed in (2, 5)]

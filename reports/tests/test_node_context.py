@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else changed: a fact of nodes is named, and begins no new level."""
+"""What else changed: a fact of nodes is named, and the first night that knows any is no change."""
 
 import pytest
 
@@ -25,6 +25,12 @@ def night(context):
 def test_a_changed_fact_of_nodes_is_named(name, after):
     (change,) = context_changes(night(KNOWN), night(KNOWN | {name: after}))
     assert (change.name, change.before, change.after) == (name, KNOWN.get(name), after)
+
+
+def test_a_night_that_asked_no_nodes_says_nothing_of_them():
+    assert context_changes(night({"host.kernel": "6.1"}), night(KNOWN)) == []
+    (change,) = context_changes(night({"host.kernel": "5.9"}), night(KNOWN))
+    assert change.name == "host.kernel"
 
 
 def test_facts_of_nodes_begin_no_level():

@@ -54,26 +54,25 @@ class ShownItems(NamedTuple):
 
 
 def shown(
-    make: Callable[[int], Item], plain: Flags, lowness: Matrix, cause: Indices | None = None
+    make: Callable[[int], Item],
+    plain: Flags,
+    centres: Matrix,
+    limits: Limits = (None, None),
+    cause: Indices | None = None,
 ) -> ShownItems:
     """Items of rows, made by their numbers. Of more than MOST_KEPT rows the `plain` ones, which
-    pass or have a `cause` (its number; −1: none), get one where they are the LOWEST_KEPT."""
+    pass or have a `cause` (its number; −1: none), get one where they are the LOWEST_KEPT by their
+    margins to the limits; without limits the greatest centres."""
     left = np.zeros(len(plain), dtype=bool)
     if len(plain) > MOST_KEPT:
-        rows = np.flatnonzero(plain)
-        left[rows[np.argsort(lowness[rows], kind="stable")[LOWEST_KEPT:]]] = True
+        (least, most), rows = limits, np.flatnonzero(plain)
+        margins = [centres / least - 1] if least else []
+        margins += [1 - centres / most] if most else []
+        lowness = np.minimum.reduce(margins or [-centres])[rows]
+        left[rows[np.argsort(lowness, kind="stable")[LOWEST_KEPT:]]] = True
     explained = 0 if cause is None else int(np.count_nonzero(left & (cause >= 0)))
     items = [make(row) for row in np.flatnonzero(~left).tolist()]
     return ShownItems(items, int(left.sum()) - explained, explained)
-
-
-def lowness(centres: Matrix, limits: Limits) -> Matrix:
-    """Order of rows by their margins to the limits, the least first; without limits the greatest
-    centre comes first."""
-    least, most = limits
-    margins = [centres / least - 1] if least else []
-    margins += [1 - centres / most] if most else []
-    return np.asarray(np.minimum.reduce(margins) if margins else -centres)
 
 
 @dataclass(frozen=True)

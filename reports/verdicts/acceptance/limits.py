@@ -20,14 +20,7 @@ from reports.judgement import Item, JudgedCriterion, LaunchKey, verdict_of
 from reports.notation.units import as_stated, count_text, significant
 from reports.statistics import bounds
 from reports.statistics.levels import row_medians
-from reports.verdicts.acceptance.context import (
-    NOT_COUNTED,
-    Context,
-    ShownItems,
-    judged,
-    lowness,
-    shown,
-)
+from reports.verdicts.acceptance.context import NOT_COUNTED, Context, ShownItems, judged, shown
 from reports.verdicts.acceptance.values import Rows, Values
 
 #: A rate over the nominal one beyond which the nominal one is wrong: a turbo clock gives less.
@@ -51,7 +44,7 @@ def _shown_rows(
         ends[:, alike] = bounds.row_bounds(matrix[alike], context.level(n), least)
     medians = row_medians(matrix)
     plain = bounds.decided(ends, limits)[0] & (medians <= most) & bool(rows.values(0).place)
-    return shown(make, plain, lowness(medians, limits))
+    return shown(make, plain, medians, limits)
 
 
 def judge_limit(criterion: criteria.LimitCriterion, context: Context) -> JudgedCriterion:

@@ -26,7 +26,7 @@ from reports.notation.units import as_stated, significant
 from reports.statistics import levels
 from reports.statistics.bounds import Bounds, Flags, decide, spread_bounds, spread_factors
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.context import Context, ShownItems, lowness, settled, shown
+from reports.verdicts.acceptance.context import Context, ShownItems, settled, shown
 from reports.verdicts.acceptance.fabric import Fabric, fabric_of
 from reports.verdicts.acceptance.peers import PeerComparison, PeerGroup, peer_groups
 from reports.verdicts.acceptance.values import Rows, Values, rows_of
@@ -117,7 +117,7 @@ def _together(rows: Rows, criterion: SpreadCriterion, context: Context) -> Shown
     deviation, freedom = _pooled(again, counted)
     since = _bounds(LEAST_FRESH, deviation, freedom, context) if freedom else None
     plain = ~noisy & (counts >= criteria.least_launches) & placed
-    part = shown(item, plain, -every[0])
+    part = shown(item, plain, every[0])
     return part._replace(items=[_confirmed(whole, since), *part.items])
 
 
@@ -240,7 +240,7 @@ def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -
             return replace(node, verdict=group_item.verdict, note="one of a slow group")
         return found.suspect(node, row)
 
-    part = shown(item, found.verdicts[0] & ~better, lowness(found.looks[0].centre, found.limits))
+    part = shown(item, found.verdicts[0] & ~better, found.looks[0].centre, found.limits)
     return part._replace(items=[*part.items, group_item]) if group_item else part
 
 
@@ -295,7 +295,7 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
     passes, others = found.verdicts
     charged = others & (slow | cleared)
     cause = np.where(charged, fabric.explained, -1)
-    part = shown(item, passes | charged, lowness(found.looks[0].centre, limits), cause)
+    part = shown(item, passes | charged, found.looks[0].centre, limits, cause)
     first = [one for one in parts if one.verdict != "PASS" or one.state]
     return part._replace(items=[*first, *part.items])
 

@@ -131,9 +131,11 @@ class ChangePart(SeriesPart, kw_only=True):
     """A change of one series."""
 
     id: Annotated[int, key("Its number, as `accept-change` takes it; 0: none yet.", "no.")]
-    since: Annotated[str, key("The night from which on it holds (UTC).", "since", moment)]
+    since: Annotated[str, key("Its first night (UTC); early: at the latest.", "since", moment)]
     kind: Annotated[Kind, key("Worse or better.", "kind")]
-    stage: Annotated[Stage, key("How it was found; peers: beside other nodes.", "found by")]
+    stage: Annotated[
+        Stage, key("early: a step in the first nights; peers: beside other nodes.", "found by")
+    ]
     before: Annotated[float, key("Median before, in SI base units.", "before", in_unit)]
     after: Annotated[float, key("Median after.", "after", in_unit)]
     n_before: Annotated[int, key("Nights, or of stage peers nodes, behind the median before.")]

@@ -149,7 +149,6 @@ def finding_of(
     *,
     level: float | None = None,
     peers: int = 0,
-    note: str = "",
 ) -> NightFinding:
     """Finding of a series; `level` is what tonight is compared with if not the reference, that
     of so many `peers` or of nights."""
@@ -173,7 +172,6 @@ def finding_of(
         n=peers or int(tonight.reference.n[series]),
         worse=_finite(_worse(tonight, series, value, reference)),
         limit=tonight.rules.finds if peers else _finite(tonight.limit[series]),
-        note=note,
         change=change_part(history, tonight.names, change) if change else None,
     )
 

@@ -93,7 +93,7 @@ def rules_for(
     """The rules for so many series, so that all together give no more false alarms than allowed.
 
     Each stage may spend half of the budget: a chance of budget / (2 · 30 nights · series) a test.
-    Stage A takes its limit from the site's own tail at that chance (limits.py), or from Student's
+    Stage A takes its limit from the site's own tail at that chance (`limits`), or from Student's
     distribution while the history is too short for that; stage B's chance is bounded by its rank
     test. An `imported` night may have one launch: what launches vary by is part of what its nights
     do.

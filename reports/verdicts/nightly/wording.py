@@ -7,21 +7,33 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from records.history.model import Change, History, Missed, Night, SeriesKey
+from records.history.model import NODE_FACT, Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
-from reports.load.nights import concerns
+from reports.load.nights import concerns, told_by_nodes
 from reports.notation import units
 from reports.notation.labels import check_labels, point_text
 from reports.verdicts.nightly import forms
 
 
 def context_changes(before: Night, after: Night) -> list[forms.ContextPart]:
-    """Software, machine and node set that changed from one night to another."""
+    """Software, machine and node set that changed from one night to another.
+
+    A night that asked no nodes says nothing of what these tell, nor one that asked no library of
+    its device.
+    """
+    known, both = before.context, before.context.keys() & after.context.keys()
+    nodes_asked = all(any(map(_of_nodes, night.context)) for night in (before, after))
     return [
-        forms.ContextPart(name, before.context.get(name), after.context.get(name))
-        for name in sorted(before.context.keys() | after.context.keys())
-        if before.context.get(name) != after.context.get(name)
+        forms.ContextPart(name, known.get(name), after.context.get(name))
+        for name in sorted(known.keys() | after.context.keys())
+        if known.get(name) != after.context.get(name)
+        and (nodes_asked or not told_by_nodes(name))
+        and (name in both or not name.endswith(".device"))
     ]
+
+
+def _of_nodes(name: str) -> bool:
+    return name.startswith(NODE_FACT)
 
 
 #: Nights that a list for people shows.
@@ -111,13 +123,15 @@ def day_names(nights: Sequence[Night]) -> list[str]:
 
 
 def day_of(history: History, change: Change | forms.ChangePart) -> str:
-    """The date of a change's first night, the hour too where another night is of that day."""
+    """The date of a change's first night, the hour too where another night is of that day; of a
+    step in the first nights that it was before."""
     if isinstance(change, Change):
         date = history.nights[history.position(change.since)].date
     else:
         date = forms.moment(change.since)
     alike = sum(night.date[:10] == date[:10] for night in history.nights)
-    return date if alike > 1 else date[:10]
+    before = "before " if change.stage == "early" else ""
+    return before + (date if alike > 1 else date[:10])
 
 
 def state_of(history: History, change: Change) -> str:
@@ -194,7 +208,8 @@ def finding_text(finding: forms.NightFinding) -> str:
     text += f" [n = {n_text(finding)}]"
     if change is None:
         return text
-    text += f", since {forms.moment(change.since)} ({change.stage})"
+    early = "at the latest " if change.stage == "early" else ""
+    text += f", since {early}{forms.moment(change.since)} ({change.stage})"
     text += f"; changed that night: {', '.join(change.causes[:3])}" if change.causes else ""
     return f"{text} [change {change.id}]" if change.id else text
 
