@@ -165,7 +165,7 @@ def slower_text(ratio: float, amount: float, *, speed: bool = True) -> str:
 
 def si_text(value: float | None) -> str:
     """A value in SI base units as written into files and titles."""
-    return "" if value is None else f"{value:.9g}"
+    return "" if value is None else f"{value:.6g}"
 
 
 def bytes_text(count: float) -> str:

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from records.text.plain_text import natural_order
 from reports.answers import bound_text, centre_text, limit_words, margin_text
@@ -15,7 +18,6 @@ from reports.notation.units import count_text, counts_text, readable_unit, signi
 from reports.show.panel import (
     WIDTH_IN,
     Axis,
-    Bars,
     Heat,
     Mark,
     Panel,
@@ -94,8 +96,9 @@ def _margin_bar(middle: float, item: Item, colour: str) -> Iterator[Mark]:
         return float(np.clip(item.margin_of(value) or 0.0, -_MOST_MARGIN, _MOST_MARGIN))
 
     centre = drawn(item.centre)
-    edge = BAD if item.state in ACCUSED else ""
-    yield Bars([middle], [centre], 0.16, colour, level=True, edge=edge)
+    look: Any = {"color": colour, "linewidth": 0}
+    look |= {"edgecolor": BAD, "linewidth": 1.8} if item.state in ACCUSED else {}
+    yield partial(Axes.barh, y=middle, width=centre, height=0.16, **look)
     ends = [drawn(bound) for bound in item.deciding_bounds]
     if ends:
         yield _stroke([min(centre, *ends), max(centre, *ends)], [middle] * 2, 1.4)
