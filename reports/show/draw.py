@@ -80,7 +80,7 @@ _SHAPES = re.compile(r"<(?:path|use|text)\b[^>]+>")
 _FINE_DIGITS = re.compile(r"(\d\d\.\d|\.\d\d)\d+")
 _EMPTY_STROKE = re.compile(r"M ([\d.]+ [\d.]+) L \1(?= )")
 #: Markers of a line, and the style that all of them have.
-_MARKERS = re.compile(r'<g clip-path="[^"]*">( <use [^>]*?)( style="[^"]*")>?.*?</g>')
+_MARKERS = re.compile(r'<g clip-path="[^"]*"> <use [^>]*?( style="[^"]*").*?</g>')
 #: What no SVG of ours tells, so that the same panel gives the same bytes.
 NO_METADATA: Any = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
@@ -257,7 +257,7 @@ def _for_a_page(text: str) -> str:
     text = re.sub(r"\s*\n\s*", " ", text)
     text = _SHAPES.sub(lambda tag: _FINE_DIGITS.sub(r"\1", tag[0]), text)
     text = _EMPTY_STROKE.sub(r"M\1h0", text)
-    text = _MARKERS.sub(lambda group: f"<g{group[2]}" + group[0][2:].replace(group[2], ""), text)
+    text = _MARKERS.sub(lambda group: f"<g{group[1]}" + group[0][2:].replace(group[1], ""), text)
     text = re.sub(
         "|".join(_THEMED), lambda colour: f"var(--{_THEMED[colour[0]]},{colour[0]})", text
     )

@@ -189,8 +189,8 @@ def side_by_side_table(
         anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
         title=title,
         note=f"{sentence_case(defined.definition)}; {defined.better} is better. Over"
-        f" n = {count_text(blocks, 'launch')} unless a cell says otherwise; its title gives the"
-        " interval, the median and the extremes in SI units, as does summary.csv.",
+        f" n = {count_text(blocks, 'launch')} unless a cell says otherwise; a cell's title gives"
+        " interval, median and extremes in SI units, as does summary.csv.",
         total=len({(alike[row.series.case], row.series.at) for row in every}) if cut else None,
         most=most,
     )
