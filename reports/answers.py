@@ -22,9 +22,6 @@ from reports.notation.units import (
     sentence_case,
 )
 
-#: Words of a headline, by construction, as separated by spaces.
-HEADLINE_WORDS = 20
-
 #: What an answer is shown in: green, amber, red, or no colour.
 Colour = Literal["good", "warn", "bad", "plain"]
 

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 import msgspec
 import numpy as np
+from matplotlib.axes import Axes
 
 from plugins.profile import rank_profile
 from records.run.plan import PlannedCase
@@ -22,7 +24,7 @@ from reports.analysis.run import Analysis
 from reports.notation.labels import INK
 from reports.notation.units import bytes_text, fixed, percent, readable_unit, with_spread
 from reports.show.lines import counted_footer, picture_of
-from reports.show.panel import Axis, Bars, Mark, Panel, Picture, rows_axis, written
+from reports.show.panel import Axis, Mark, Panel, Picture, rows_axis, written
 from reports.show.tables import Cell, Column, Lead, Table, numeric, pivot, slug
 from reports.statistics.descriptive import Vector, summarise
 
@@ -227,6 +229,7 @@ def profile_pictures(analysis: Analysis, check: str) -> list[Picture]:
             shares[call.call] = shares.get(call.call, 0.0) + share
     costliest = sorted(shares, key=lambda name: -shares[name])[:MOST_CALLS]
     colours = dict(zip(costliest, _CALL_COLOURS, strict=False))
+    names = [name for found in groups.values() for name in found]
     pictures = (
         picture_of(
             analysis,
@@ -235,6 +238,7 @@ def profile_pictures(analysis: Analysis, check: str) -> list[Picture]:
             anchor=f"picture-profile-{check}",
             title="Time in MPI calls and outside",
             caption="Mean over ranks and launches, from the first MPI call to MPI_Finalize.",
+            names=names,
         ),
         picture_of(
             analysis,
@@ -244,6 +248,7 @@ def profile_pictures(analysis: Analysis, check: str) -> list[Picture]:
             title="Messages by size",
             caption="Messages that a rank hands over in a launch, by the least power of two that"
             " holds them: sends, started requests and collectives.",
+            names=names,
         ),
     )
     return [picture for picture in pictures if picture is not None]
@@ -266,7 +271,8 @@ def _time_panel(
         pieces[_OUTSIDE] = elapsed[name] - mpi_s
         for colour, value in pieces.items():
             width = max(value, 0.0) / unit.factor
-            marks.append(Bars([row], [width], 0.62, colour, left, level=True, name=name))
+            bar: Any = {"y": row, "width": width, "height": 0.62, "left": left}
+            marks.append(partial(Axes.barh, color=colour, linewidth=0, **bar))
             left += width
         text = f"MPI {percent(share, 0)}"
         marks.append(written(text, (left, row), INK, 8.5, xytext=(4, 0), va="center"))
@@ -289,11 +295,12 @@ def _sizes_panel(analysis: Analysis, label: str, found: dict[str, CaseTotals]) -
     counts = {name: item.messages for name, item in found.items()}
     classes = sorted({size for each in counts.values() for size in each})
     width = 0.8 / len(found)
-    bars = []
+    bars: list[Mark] = []
     for place, (name, each) in enumerate(counts.items()):
         at = np.arange(len(classes)) - 0.4 + width * (place + 0.5)
         lengths = [each[size] for size in classes]
-        bars.append(Bars(at.tolist(), lengths, width, analysis.looks[name].colour, name=name))
+        bar: Any = {"x": at, "height": lengths, "width": width, "linewidth": 0}
+        bars.append(partial(Axes.bar, color=analysis.looks[name].colour, **bar))
     total = ", ".join(fixed(sum(each.values()), 0) for each in counts.values())
     ticks = {float(place): bytes_text(size) for place, size in enumerate(classes)}
     return Panel(

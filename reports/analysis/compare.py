@@ -44,8 +44,7 @@ class Comparisons:
     `unranked` names (check, environment) with wrong records; `unusable` counts points left out
     because a value is not above 0 and has no logarithm. `dependence` is that of neighbouring
     blocks over all questions, None below six blocks; where found, all bounds are wider for it.
-    `scored` are the environments that have what a score takes; `judged` the blocks after which a
-    sequential design was judged.
+    `scored` are the environments that have what a score takes.
     """
 
     reference: str
@@ -58,7 +57,6 @@ class Comparisons:
     unusable: int = 0
     dependence: Dependence | None = None
     scored: tuple[str, ...] = ()
-    judged: tuple[int, ...] = ()
 
 
 def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Comparisons:
@@ -109,8 +107,7 @@ class Judgements:
     def found(self) -> Comparisons:
         """Comparisons as known after the last judgement."""
         answered = [self._known.get(key) for key in self._family.keys]
-        judged = tuple(made.block for made in self._made)
-        return _judged(self._family, answered, self._serial, judged)
+        return _judged(self._family, answered, self._serial)
 
 
 def _serial(questions: Sequence[Question]) -> Dependence | None:
@@ -122,7 +119,6 @@ def _judged(
     family: Family,
     answered: Sequence[JointBounds | None],
     serial: Dependence | None,
-    judged: tuple[int, ...] = (),
 ) -> Comparisons:
     """The cells with their effects and the answers to the family's questions, if there are any."""
     questions, answered = family.questions, answered or [None] * len(family.questions)
@@ -152,7 +148,6 @@ def _judged(
         unusable=family.unusable,
         dependence=serial,
         scored=tuple(family.costs.names) if family.costs else (),
-        judged=judged,
     )
 
 

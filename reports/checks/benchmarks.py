@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from reports.analysis.run import Analysis, Row
 from reports.checks.common import latency_and_bandwidth, over
@@ -63,6 +62,12 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
         for (construct, metric), rows in groups.items()
     )
     return [replace(table, note=note) for table in tables if table]
+
+
+def osu_tables(analysis: Analysis) -> list[Table]:
+    """Each quantity that a benchmark of OSU's is read by, environments side by side."""
+    made = (side_by_side_table(analysis, "osu", metric) for metric in _OSU)
+    return [table for table in made if table is not None]
 
 
 def against_length(analysis: Analysis) -> Picture | None:
@@ -135,9 +140,7 @@ SECTIONS = {
     "echo": Section(pictures=(latency_and_bandwidth("echo", *_PT2PT),)),
     "pt2pt": Section(pictures=(latency_and_bandwidth("pt2pt", *_PT2PT),), statistics=sizes_tables),
     "collectives": Section(pictures=(against_length,)),
-    "osu": Section(
-        tables=[partial(side_by_side_table, check="osu", metric=metric) for metric in _OSU]
-    ),
+    "osu": Section(statistics=osu_tables),
     "startup": Section(
         pictures=(
             over(

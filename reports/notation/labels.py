@@ -62,16 +62,11 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, int):
-        return _whole(value)
+        return fixed(value, 0)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return shortened(", ".join(value), _LONGEST)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shortened(text, _LONGEST)
-
-
-@lru_cache(maxsize=1 << 16)
-def _whole(value: int) -> str:
-    return fixed(value, 0)
 
 
 def shortened(text: str, longest: int) -> str:
@@ -253,12 +248,8 @@ def _lengths(params: Mapping[str, Any]) -> tuple[float, float] | None:
 
 def _alike(first: Any, second: Any) -> bool:
     """Equal and of one type: 1 is not true, also inside lists and objects."""
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, list | dict):
-        encode = msgspec.json.encode
-        return encode(first, order="deterministic") == encode(second, order="deterministic")
-    return bool(first == second)
+    encode = msgspec.json.encode
+    return encode(first, order="deterministic") == encode(second, order="deterministic")
 
 
 INK = "#1f2933"

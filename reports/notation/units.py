@@ -163,9 +163,9 @@ def slower_text(ratio: float, amount: float, *, speed: bool = True) -> str:
     return f"{percent(abs(amount))} {word}"
 
 
-def si_text(value: float | None) -> str:
-    """A value in SI base units as written into files and titles."""
-    return "" if value is None else f"{value:.9g}"
+def si_text(value: float) -> str:
+    """A value in SI base units, as titles of cells have it."""
+    return f"{value:.6g}"
 
 
 def bytes_text(count: float) -> str:

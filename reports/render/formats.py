@@ -25,7 +25,6 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.samples import Sample as _Line
 
-from records.run.plan import PlannedCase
 from records.text.plain_text import plain
 from records.units import MESSAGE_BYTES, axis_of, unit_of
 from reports.analysis.run import Analysis, Row
@@ -220,9 +219,11 @@ def _cases(analysis: Analysis) -> pl.DataFrame:
         f"{case.params['p']}x{case.params['q']}" if {"p", "q"} <= case.params.keys() else None
         for case in first
     ]
+    single = ([(k, v) for k, v in case.params.items() if not axis_of(k).lists] for case in first)
+    params = [*map(csv_text, map(pairs_text, single))]
     alike = _frame([case.params for case in first]).with_columns(
         pl.Series("grid", grids, dtype=pl.String),
-        pl.Series("params", [csv_text(_params(case)) for case in first], dtype=pl.String),
+        pl.Series("params", params, dtype=pl.String),
     )
     whole = zip(COMMON, (run.run_id, plan.campaign, plan.site), strict=False)
     words = zip(_CASE, ("check", "environment", "id"), strict=False)
@@ -238,11 +239,6 @@ def _cases(analysis: Analysis) -> pl.DataFrame:
             for name in _LAYOUT
         ),
     )
-
-
-def _params(case: PlannedCase) -> str:
-    """The parameters of a case but those that list points."""
-    return pairs_text((k, v) for k, v in case.params.items() if not axis_of(k).lists)
 
 
 def csv_text(text: str) -> str:

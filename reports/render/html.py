@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from records.flags import BEYOND_LIMIT, DISTURBED, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
 from records.text.plain_text import plain
 from reports.notation.units import count_text, unbroken
-from reports.result import Block, Facts, FileText, Result, Section, Sentence, Signing
+from reports.result import Facts, FileText, Result, Section, Sentence, Signing
 from reports.show.draw import ID_MARK, legend_sign, svg_of
 from reports.show.panel import Panel, Picture
 from reports.show.tables import Cell, Column, Table
@@ -61,17 +61,13 @@ def page(result: Result[Any], data: Mapping[str, str] | None = None, root: str =
 
 def grouped(section: Section) -> Iterator[tuple[str, Any]]:
     """The blocks of a section that a page shows, with their kinds; sentences in a row as one."""
-    for kind, blocks in groupby(section.blocks, _kind):
+    for kind, blocks in groupby(section.blocks, lambda block: _KINDS[type(block)]):
         if kind == "sentences":
             yield kind, [*blocks]
             continue
         for block in blocks:
             if not isinstance(block, Section) or ("page" in block.shown_on and [*grouped(block)]):
                 yield kind, block
-
-
-def _kind(block: Block) -> str:
-    return _KINDS[type(block)]
 
 
 def _held(section: Section) -> str:

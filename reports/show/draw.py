@@ -27,7 +27,6 @@ from records.files import write_whole
 from records.text.plain_text import plain
 from reports.notation.labels import INK, PAPER, QUIET, RULE, Look
 from reports.notation.units import as_stated, bytes_text, fixed
-from reports.show.heat import draw_heat, height_of
 from reports.show.panel import (
     EDGE,
     LABEL_PT,
@@ -35,14 +34,15 @@ from reports.show.panel import (
     TITLE_PT,
     WIDTH_IN,
     Axis,
-    Bars,
     Heat,
     Mark,
     Panel,
     Picture,
     Series,
     Side,
+    draw_heat,
     heading,
+    height_of,
     text_width_in,
     thin_ticks,
     wrapped,
@@ -75,11 +75,12 @@ _STYLE: Any = {
 ID_MARK = "\x02"
 #: Colours that the page's theme replaces, by the name of its property.
 _THEMED = {INK: "ink", QUIET: "quiet", RULE: "rule", PAPER: "paper"}
-#: Digits of a coordinate that nobody sees.
+#: Tags without the scale of an image, and digits of a coordinate that nobody sees.
+_SHAPES = re.compile(r"<(?:path|use|text)\b[^>]+>")
 _FINE_DIGITS = re.compile(r"(\d\d\.\d|\.\d\d)\d+")
 _EMPTY_STROKE = re.compile(r"M ([\d.]+ [\d.]+) L \1(?= )")
 #: Markers of a line, and the style that all of them have.
-_MARKERS = re.compile(r'<g clip-path="[^"]*">( <use [^>]*?)( style="[^"]*")>?.*?</g>')
+_MARKERS = re.compile(r'<g clip-path="[^"]*"> <use [^>]*?( style="[^"]*").*?</g>')
 #: What no SVG of ours tells, so that the same panel gives the same bytes.
 NO_METADATA: Any = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
@@ -206,15 +207,9 @@ def _set_axis(axes: Axes, side: Side, asked: Axis, places: Sequence[float] = ())
 
 def _draw(mark: Mark, axes: Axes) -> None:
     """Draw a mark; a heat map is drawn already."""
-    look: dict[str, Any]
     match mark:
         case Series():
             _draw_series(mark, axes)
-        case Bars():
-            look = {"color": mark.colour, "linewidth": 1.8 if mark.edge else 0}
-            look |= {"edgecolor": mark.edge} if mark.edge else {}
-            bars = axes.barh if mark.level else axes.bar
-            bars(mark.at, mark.lengths, mark.thickness, mark.base, **look)
         case Heat():
             pass
         case _:
@@ -260,9 +255,9 @@ def _for_a_page(text: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
-    text = re.sub(r"<[^>]+>", lambda tag: _FINE_DIGITS.sub(r"\1", tag[0]), text)
+    text = _SHAPES.sub(lambda tag: _FINE_DIGITS.sub(r"\1", tag[0]), text)
     text = _EMPTY_STROKE.sub(r"M\1h0", text)
-    text = _MARKERS.sub(lambda group: f"<g{group[2]}" + group[0][2:].replace(group[2], ""), text)
+    text = _MARKERS.sub(lambda group: f"<g{group[1]}" + group[0][2:].replace(group[1], ""), text)
     text = re.sub(
         "|".join(_THEMED), lambda colour: f"var(--{_THEMED[colour[0]]},{colour[0]})", text
     )

@@ -60,15 +60,17 @@ def picture_of(
     title: str,
     caption: str,
     most: int = MOST_PANELS,
+    names: Iterable[str] = (),
 ) -> Picture | None:
-    """Picture with a panel for each group, at most `most`; None without any."""
+    """Picture with a panel for each group, at most `most`; None without any. Its legend has these
+    names and those of the series."""
     every = list(groups)
     panels = [draw(item) for item in every[:most]]
     if not panels:
         return None
     if len(every) > most:
         caption += f" The first {most} of {len(every)} panels; the tables have the others."
-    legend = environments(analysis, (name for panel in panels for name in panel.names))
+    legend = environments(analysis, {*names}.union(*(panel.names for panel in panels)))
     return Picture(anchor, title, caption, panels, legend)
 
 

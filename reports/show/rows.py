@@ -17,9 +17,8 @@ from records.units import axis_of
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation import units
 from reports.notation.labels import point_text, shortened
-from reports.notation.units import PLAIN, between, summary_text, with_range, with_spread
-from reports.show.tables import Cell, Column, Table, Value, across, pivot, slug
-from reports.statistics.descriptive import Interval
+from reports.notation.units import PLAIN, summary_text, with_range, with_spread
+from reports.show.tables import Cell, Column, Value, across
 
 
 def message_bytes(row: Row) -> int:
@@ -130,70 +129,6 @@ def _case_places(analysis: Analysis) -> list[int]:
 
 def _sortable(value: object) -> tuple[float, str]:
     return (value, "") if isinstance(value, int | float) else (0.0, str(value))
-
-
-#: Lines of a table of statistics; summary.csv has all.
-MOST_STATISTICS = 10
-STATISTICS: list[Column | str] = [
-    "n of blocks",
-    "mean",
-    "s",
-    "CV",
-    "95 % interval of the mean",
-    "median",
-    "interval of the median",
-    "least",
-    "greatest",
-    Column("unit"),
-]
-
-
-def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
-    """All cases of a check with the complete statistics of one metric."""
-    every = analysis.rows_of(check, metric)
-    rows = in_reading_order(analysis, every, MOST_STATISTICS)
-    defined = analysis.register.metrics[metric]
-    unit = units.readable_unit(defined.unit, (row.summary.mean for row in rows))
-
-    def statistics(line: list[Row]) -> list[str]:
-        summary, case = line[0].summary, analysis.case(line[0])
-        places = units.decimals(summary.mean / unit.factor, (summary.stddev or 0) / unit.factor)
-
-        def number(value: float | None) -> str:
-            return units.fixed(None if value is None else value / unit.factor, places)
-
-        def ends(interval: Interval | None) -> str:
-            return between(interval.low, interval.high, number) if interval else "–"
-
-        return [
-            f"{summary.n} of {analysis.run.asked[case.environment, case.check]}",
-            number(summary.mean),
-            number(summary.stddev),
-            units.percent(summary.cv, 2),
-            ends(summary.mean_interval),
-            number(summary.median),
-            ends(summary.median_interval),
-            number(summary.least),
-            number(summary.greatest),
-            unit.label,
-        ]
-
-    def label(row: Row) -> Cell:
-        return Cell(row_label(analysis, row), href=f"#case-{slug(analysis.case(row).id)}")
-
-    title = f"{analysis.register.metric_title(metric)}, {defined.better} is better"
-    return pivot(
-        rows,
-        [
-            ("case", label),
-            ("environment", lambda row: name_cell(analysis.case(row).environment, row.flags)),
-        ],
-        [(STATISTICS, statistics)],
-        anchor=f"table-{slug(check)}-{slug(metric)}",
-        title=units.sentence_case(title),
-        note=defined.definition + ".",
-        total=len(every),
-    )
 
 
 def provenance_rows(provenance: Provenance) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -22,15 +22,14 @@ from reports.show.panel import Axis, Picture
 from reports.show.rows import (
     in_reading_order,
     measured_in,
-    metric_table,
     row_label,
     side_by_side,
     value_cell,
 )
 from reports.show.tables import MOST_ROWS, Cell, Column, Lead, Table, pivot, slug
 
-#: Pictures of one section; what is beyond stands in the tables.
-MOST_PICTURES = 3
+#: Pictures of one section, and lines of each of its tables; what is beyond stands in summary.csv.
+MOST_PICTURES, MOST_LINES = 3, 18
 #: Names of environments of more letters than this do not stand side by side below a picture.
 MOST_TICK_LETTERS = 30
 #: An axis of positive values over more than this ratio is logarithmic, as is one of sizes.
@@ -51,15 +50,15 @@ class Section:
 
 
 def statistics_tables(analysis: Analysis, check: str) -> list[Table]:
-    """The statistics of each measured metric of a check."""
+    """Each measured metric of a check, environments side by side."""
     metrics = analysis.register.metrics
     names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
-    made = (metric_table(analysis, check, name) for name in names)
+    made = (side_by_side_table(analysis, check, name, most=MOST_LINES) for name in names)
     return [table for table in made if table is not None]
 
 
 def generic_section(analysis: Analysis, check: str) -> Section:
-    """Pictures and tables of every measured metric of a check."""
+    """Pictures of the first measured metrics of a check."""
     metrics = analysis.register.metrics
     names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
     axes = {name: first_axis(analysis, analysis.rows_of(check, name)) for name in names}
@@ -67,8 +66,7 @@ def generic_section(analysis: Analysis, check: str) -> Section:
         pictures=[
             partial(metric_picture, check=check, metric=name, axis=axes[name])
             for name in names[:MOST_PICTURES]
-        ],
-        tables=[partial(side_by_side_table, check=check, metric=name) for name in names],
+        ]
     )
 
 
@@ -158,11 +156,13 @@ def side_by_side_table(
     most: int = MOST_ROWS,
 ) -> Table | None:
     """A metric by all that varies, a column an environment; of `some` rows, named `of`, or all."""
-    rows = in_reading_order(analysis, analysis.rows_of(check, metric) if some is None else some)
-    if not rows:
+    every = analysis.rows_of(check, metric) if some is None else some
+    if not every:
         return None
+    rows = in_reading_order(analysis, every, most * len(measured_in(analysis, every)))
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
-    blocks = analysis.run.blocks
+    blocks, defined = analysis.run.blocks, analysis.register.metrics[metric]
+    alike, cut = analysis.run.first_alike, len(rows) < len(every)
 
     def lead(name: str, values: Sequence[object]) -> Lead[Row]:
         def text(row: Row) -> str:
@@ -183,13 +183,15 @@ def side_by_side_table(
     title = lines.joined(of, sentence_case(title))
     return pivot(
         rows,
-        [lead(*item) for item in varying(analysis, rows).items()]
+        [lead(*item) for item in varying(analysis, every).items()]
         or [("case", lambda row: row_label(analysis, row))],
         [side_by_side(analysis, rows, cell)],
         anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
         title=title,
-        note=f"Over n = {count_text(blocks, 'launch')} unless a cell says otherwise; intervals,"
-        " medians and extremes stand in the tables below.",
+        note=f"{sentence_case(defined.definition)}; {defined.better} is better. Over"
+        f" n = {count_text(blocks, 'launch')} unless a cell says otherwise; a cell's title gives"
+        " interval, median and extremes in SI units, as does summary.csv.",
+        total=len({(alike[row.series.case], row.series.at) for row in every}) if cut else None,
         most=most,
     )
 

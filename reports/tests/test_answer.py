@@ -18,7 +18,7 @@ from assay.cli.main import make_parser
 from assay.schema import load_campaign
 from bench.tests.simulated.campaigns import NAMES, POINTS, extended_run, simulated_run
 from reports.analysis.run import Analysis, analyse
-from reports.answers import HEADLINE_WORDS, Answer, State, clipped, listed
+from reports.answers import MOST_WORDS, Answer, State, clipped, listed
 from reports.load.loading import Run, Series, load_run
 from reports.show.tables import Cell
 from reports.tests.synthetic import analysed, case
@@ -272,7 +272,7 @@ def test_every_answer_is_short_and_its_command_can_be_typed(seed: int) -> None:
     ]
     plan = msgspec.structs.replace(run.plan, environments=long, cases=cases)
     answer = answer_of(analyse(replace(run, plan=plan)))
-    assert 3 <= len(answer.sentence.split()) <= HEADLINE_WORDS
+    assert 3 <= len(answer.sentence.split()) <= MOST_WORDS
     assert re.search(r"\d", answer.sentence)
     assert "\n" not in answer.sentence + answer.unknown
     if answer.command:

@@ -269,23 +269,3 @@ def test_each_check_is_one_screen_and_a_picture_comes_out_as_svg_and_png(
         assert expected in words
     assert "var(" not in files[0].read_text()
     assert files[1].read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("fault", "body"),
-    [
-        ("outside its picture", '<svg viewBox="0 0 9 9" width="90"><text x="8">half</text></svg>'),
-        ("cut by its box", '<p style="width:3em;overflow:hidden;white-space:nowrap">smallest</p>'),
-        ("over another text", '<p>one</p><p style="margin-top:-2.2em">two</p>'),
-        ("rows are hidden", '<main><div style="height:2em;overflow:auto">1<br>2<br>3</div></main>'),
-        ("a number is split from its unit", '<p style="width:2em;line-height:1.2">12 ms</p>'),
-        ("beyond the page", '<p style="width:150vw;text-align:right">far away</p>'),
-    ],
-)
-def test_each_fault_is_seen(browser: Browser, tmp_path: Path, fault: str, body: str) -> None:
-    page = tmp_path / "page.html"
-    page.write_text(f'<!doctype html><meta charset="utf-8"><body>{body}</body>')
-    browser.look(1280)
-    browser.open(page)
-    assert fault in {kind for kind, _ in browser.evaluate(MEASURE)["faults"]}

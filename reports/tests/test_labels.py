@@ -40,12 +40,7 @@ def test_where_a_length_is_measured_twice_it_is_told_how() -> None:
     labels, cases = labels_of("echo", OFTEN, OVERLAPPING)
     assert labels.untold == frozenset()
     assert labels.parts(cases[1]) == ["iterations 8", "warmup 1"]
-    same = {"sizes": OFTEN["sizes"], "iterations": 8, "warmup": 10}
-    labels, cases = labels_of("echo", OFTEN, same)
-    assert labels.label(cases[0]) != labels.label(cases[1])
-
-
-def test_cases_that_differ_in_more_need_no_procedure() -> None:
+    # Cases that differ in more need no procedure.
     labels, cases = labels_of("echo", OFTEN, {**SELDOM, "placement": "self"})
     assert [labels.parts(one) for one in cases[:2]] == [["between nodes"], ["self"]]
 

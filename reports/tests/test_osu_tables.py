@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reports.analysis.run import Analysis
-from reports.checks.benchmarks import SECTIONS
+from reports.checks.benchmarks import osu_tables
 from reports.tests.synthetic import analysed, case, metric
 
 CASES = [
@@ -41,7 +41,7 @@ def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 
 
 def test_each_quantity_has_lengths_down_and_environments_across(analysis: Analysis) -> None:
-    tables = [table for make in SECTIONS["osu"].tables if (table := make(analysis))]
+    tables = osu_tables(analysis)
     assert [table.title.split(":")[0] for table in tables] == [
         "OSU bandwidth, MB/s",
         "OSU latency, µs",
@@ -55,4 +55,4 @@ def test_each_quantity_has_lengths_down_and_environments_across(analysis: Analys
 
 def test_a_run_without_osu_has_no_such_table(analysis: Analysis, tmp_path: Path) -> None:
     other = analysed(tmp_path / "quick", blocks=1)
-    assert not any(make(other) for make in SECTIONS["osu"].tables)
+    assert not osu_tables(other)

@@ -94,11 +94,6 @@ def test_a_check_of_one_environment_has_no_weight(tmp_path: Path) -> None:
     assert [share.check for share in score.shares] == ["startup"] and not score.excluded
 
 
-def test_like_environments_share_their_places(tmp_path: Path) -> None:
-    score = score_by(tmp_path, mpich=1.0, openmpi=1.0, lam=2.0)
-    assert [item.places for item in score.standings] == ["1–2", "1–2", "3"]
-
-
 def test_wrong_answers_are_a_veto_and_missing_values_too(tmp_path: Path) -> None:
     def edit(record: dict[str, Any]) -> dict[str, Any]:
         if record["environment"] == "lam" and record["check"] == "hpl":

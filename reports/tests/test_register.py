@@ -50,7 +50,7 @@ def test_a_metric_that_only_the_plan_defines_is_reported(run: Path) -> None:
     assert {(row["metric"], row["unit"], row["n"]) for row in rows} == {("wobble", "quanta/s", "6")}
     text = (run / "report/report.md").read_text()
     assert "Foucault's pendulum" in text
-    assert "### Wobble of the pendulum, lower is better\n" in text
+    assert "### Wobble of the pendulum, quanta/s: arithmetic mean of rates ± s\n" in text
     verdicts = json.loads((run / "report/verdicts.json").read_text())
     (cell,) = verdicts["choice"]["overall"]
     assert (cell["environment"], cell["reference"]) == ("lam", "mpich")

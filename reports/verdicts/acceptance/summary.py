@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from records.criteria import Criterion
 from records.flags import MEANINGS, OVERSUBSCRIBED, UNPROVEN
@@ -218,8 +221,10 @@ def _margin_bar(middle: float, item: Item, colour: str) -> Iterator[panel.Mark]:
         float(np.clip(item.margin_of(value) or 0.0, -_MOST_MARGIN, _MOST_MARGIN))
         for value in (item.centre, *item.deciding_bounds)
     )
-    edge = BAD if item.state in ("suspected", "confirmed") else ""
-    yield panel.Bars([middle], [centre], 0.16, colour, level=True, edge=edge)
+    look: Any = {"color": colour, "linewidth": 0}
+    if item.state in ("suspected", "confirmed"):
+        look |= {"edgecolor": BAD, "linewidth": 1.8}
+    yield partial(Axes.barh, y=middle, width=centre, height=0.16, **look)
     if ends:
         yield _stroke([min(centre, *ends), max(centre, *ends)], [middle] * 2, 1.4)
     for end in ends:

@@ -22,7 +22,7 @@ from reports.result import Sample
 from reports.show.rows import name_cell
 from reports.show.tables import Cell
 from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.leader import Leader, leaders
+from reports.verdicts.choice.leader import Leader, leaders, ratios_text
 
 
 class LaunchesPart(Part):
@@ -37,10 +37,6 @@ class LaunchesPart(Part):
     not_run: Annotated[int, key("Planned, and without a record.")]
     replaced: Annotated[int, key("Replaced by a later attempt.")]
     oversubscribed: Annotated[int, key("Ok launches whose busy ranks shared cores.")]
-
-
-def _ratios(ends: Ends) -> str:
-    return units.ratios_between(*ends)
 
 
 def _pair(names: tuple[str, str]) -> Cell:
@@ -69,7 +65,7 @@ class PairPart(Part):
         Ends | None,
         key(
             "Joint bounds over all questions; null below six blocks.",
-            *("bounds that decide", _ratios),
+            *("bounds that decide", ratios_text),
             numeric=True,
         ),
     ]
@@ -130,7 +126,7 @@ class CellPart(Part, kw_only=True):
     cells_in_family: Annotated[int | UnsetType, key("Questions judged together.")] = UNSET
     bounds: Annotated[
         Ends | UnsetType | None,
-        key("Joint bounds over all questions.", "bounds that decide", _ratios, numeric=True),
+        key("Joint bounds over all questions.", "bounds that decide", ratios_text, numeric=True),
     ] = UNSET
     p_family: Annotated[float | UnsetType, key("p over all questions.", "p", _p, numeric=True)] = (
         UNSET

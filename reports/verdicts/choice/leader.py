@@ -169,7 +169,8 @@ def blocks_needed(
     return None
 
 
-def _ratios(ends: Ends) -> str:
+def ratios_text(ends: Ends) -> str:
+    """Bounds of a ratio in words."""
     return units.ratios_between(*ends)
 
 
@@ -197,7 +198,7 @@ class Leader(Part):
         Ends | None,
         key(
             "Joint bounds over all questions; null below six blocks.",
-            *("bounds that decide", _ratios),
+            *("bounds that decide", ratios_text),
             numeric=True,
         ),
     ]
@@ -206,7 +207,8 @@ class Leader(Part):
     ]
     check: Annotated[str, key("The check.")]
     interval: Annotated[
-        Ends, key("Interval of the advantage, by itself.", "this pair alone", _ratios, numeric=True)
+        Ends,
+        key("Interval of the advantage, by itself.", "this pair alone", ratios_text, numeric=True),
     ]
     level: Annotated[float, key("Level of the interval.")]
     unranked: Annotated[tuple[str, ...], key("Environments left out for wrong answers.")]

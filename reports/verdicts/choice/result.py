@@ -148,7 +148,8 @@ def _sections(
         f"{analysis.launches_text}. One launch of each case a block; for statistics the latest"
         " attempt counts, and only ok launches enter."
     )
-    yield Section("launches", "Launches", lambda: _launches(analysis, links), note=note)
+    reasons = partial(tables.reasons_table, analysis, links)
+    yield Section("launches", "Launches", lambda: [reasons()], note=note)
     on_page = partial(Section, shown_on=ON_PAGE)
     title = "Environments compared"
     yield on_page("comparison", title, lambda: _compared(analysis, choice), short="Compared")
@@ -226,11 +227,6 @@ def _without_figures(run: Run, check: str) -> Sentence:
     if not any(is_ok for _, is_ok in ended):
         return Sentence("No valid launch yet.")
     return Sentence(f"It measures nothing; launches that are right: {', '.join(good)}.")
-
-
-def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
-    """Launches by how they ended, and each that is not ok."""
-    yield tables.reasons_table(analysis, links)
 
 
 def _compared(analysis: Analysis, choice: ChoicePart) -> Iterator[Block | None]:
