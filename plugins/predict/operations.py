@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from plugins.predict.models import collectives as models
+from plugins.predict import collectives as models
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.models.collectives import Form, Law
 from reports.notation.palette import QUIET, Look

@@ -3,7 +3,7 @@
 
 Intervals hold together what is not known: blocks of the run's launches are drawn with replacement,
 the same blocks for α, β and every time; the law is fitted anew to each draw, and its exponents and
-the errors of a node count are drawn from what the measured counts leave open (models.scaling).
+the errors of a node count are drawn from what the measured counts leave open (scaling).
 Where no law fits what was measured, nothing is predicted.
 """
 

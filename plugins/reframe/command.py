@@ -21,9 +21,9 @@ from plugins.reframe.listing import ListedClass, Surroundings
 from plugins.reframe.reframe_files import files_below, read_file
 from plugins.reframe.suite_cases import surroundings_of
 from plugins.reframe.suite_on_site import ClassHere, SuiteForm, suite_form
-from plugins.reframe.survey.launches import ImportForm, UnreadPart
-from plugins.reframe.survey.result import survey_result
-from plugins.reframe.survey.survey import LEAST_OF_A_LIMIT, Survey, survey
+from plugins.reframe.survey import LEAST_OF_A_LIMIT, Survey, survey
+from plugins.reframe.survey_launches import ImportForm, UnreadPart
+from plugins.reframe.survey_result import survey_result
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.history import DEFAULT_HISTORY, IMPORTED_HISTORY

@@ -19,7 +19,7 @@ import numpy as np
 
 from bench.rows import Row, efforts, mean, share
 from bench.tests.judging import predict
-from plugins.predict.models.communication import squarest_grid
+from plugins.predict.subjects import squarest_grid
 from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run

@@ -17,7 +17,7 @@ from bench.tests.claims.collectives import (
     TrueLaw,
     verdicts,
 )
-from plugins.predict.models.collectives import (
+from plugins.predict.collectives import (
     Choice,
     Points,
     asymptotic_bandwidth,
