@@ -124,9 +124,6 @@ def suite_command(arguments: argparse.Namespace) -> int:
             needs = [variable.name for variable in cls.variables if variable.required]
             says = _verdict(cls, one, form.site)
             further = [f"give it {', '.join(needs)}"] if needs else []
-            if one.also_in:
-                others = f" and {len(one.also_in) - 1} more" if one.also_in[1:] else ""
-                further += [f"tests of its names are in {short(one.also_in[0])}{others} too"]
             end = "".join(f"; {part}" for part in further)
             screen.line(f"{cls.name}: {cls.kind}, {size}; ", *says, end, indent=2, hang=2)
     screen.blank()
