@@ -145,10 +145,6 @@ class Fit:
         """Forms of startup and delay."""
         return self.startup.form, self.delay.form if self.delay else None
 
-    def time_s(self, message_bytes: float, p: float) -> float:
-        """T(m, p)."""
-        return self.startup.at(p) + (self.delay.at(p) * message_bytes if self.delay else 0.0)
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:
