@@ -148,7 +148,7 @@ def _at_most_nodes(plan: Plan) -> Plan:
 
 
 def selections_of(criteria: Sequence[kinds.Criterion]) -> list[kinds.Selection]:
-    """What criteria judge, and the references that they judge it against."""
+    """Selections that criteria judge, and the references that they judge them against."""
     references = (getattr(one, "reference", None) for one in criteria)
     return [*criteria, *(one for one in references if one is not None)]
 

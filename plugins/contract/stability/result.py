@@ -9,7 +9,7 @@ from math import inf
 from typing import Annotated
 
 from plugins.contract.reliability import LEVEL, Demonstration, mean_time_bounds
-from plugins.contract.stability.booking import Booked, Outage, booked, utc
+from plugins.contract.stability.booking import Booked, booked, utc
 from plugins.contract.stability.judge import BETTER, Figures, JudgedPromise
 from plugins.contract.stability.ledger import Class, Classed, Entry, WatchTerms
 from records.forms import Form, Part, key
@@ -134,7 +134,14 @@ def _form(figures: Figures, answer: Answer) -> StabilityForm:
         mtti_low_s=bounds[1],
         unseen_s=figures.unseen_s,
         criteria=figures.criteria,
-        outages=[_outage(one, watch.scale) for one in found.outages],
+        outages=[
+            OutagePart.filled(
+                one,
+                length_s=(one.end - one.begin) * watch.scale,
+                node_hours=one.node_s * watch.scale / 3600,
+            )
+            for one in found.outages
+        ],
         notes=[*found.notes, *_unwatched(found)],
     )
 
@@ -148,12 +155,6 @@ def _unwatched(found: Booked) -> Iterator[str]:
             yield f"Unwatched: {utc(found.looks[place - 1].at)} to {utc(look.at)}; {left}."
     for text in dict.fromkeys(text for look in found.looks for text in look.unseen):
         yield f"Not seen: {text}."
-
-
-def _outage(one: Outage, scale: float) -> OutagePart:
-    spent = sum((spell.end - spell.begin) * len(spell.nodes) for spell in one.spells)
-    length = (one.end - one.begin) * scale
-    return OutagePart.filled(one, length_s=length, node_hours=spent * scale / 3600)
 
 
 def _range(least: float, most: float | None) -> str:
