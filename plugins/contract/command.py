@@ -281,7 +281,6 @@ _WATCH = (
     argument("--availability", "what is promised, e.g. 99%%", **_SHARE),
     _span("mtbi", "mean time between interrupts that is promised, e.g. 720h"),
     _span("mtti", "mean time between killed jobs that is promised"),
-    argument("--up-share", "nodes with which the machine counts as up; default: 90%%", **_SHARE),
     argument("--interrupt-share", "nodes that an interrupt takes at least; default: any", **_SHARE),
     argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),
     argument("--by NAME", "who says so"),

@@ -201,16 +201,12 @@ def _every_problem(value: dict[str, Any]) -> Iterator[Problem]:
             yield Problem(place, f"the stage {name} is there twice; give another name")
         seen |= {name} if isinstance(name, str) else set()
         if stage.get("criteria") and isinstance(stage["criteria"], list):
-            yield from _criteria_problems(stage, ("stages", number))
+            given = {"schema": 1, "name": "stage", "title": "stage", "criteria": stage["criteria"]}
+            for problem in faults.criteria_problems(given):
+                if problem.location[:1] == ("criteria",):
+                    yield Problem(("stages", number, *problem.location), problem.message)
             for index, entry in enumerate(stage["criteria"]):
                 with suppress(ValidationError, AttributeError):
                     one = LimitCriterion.model_validate(entry)
                     placed.append((("stages", number, "criteria", index), one))
     yield from faults.contradictions(placed)
-
-
-def _criteria_problems(stage: dict[str, Any], place: tuple[str, int]) -> Iterator[Problem]:
-    given = {"schema": 1, "name": "stage", "title": "stage", "criteria": stage["criteria"]}
-    for problem in faults.criteria_problems(given):
-        if problem.location[:1] == ("criteria",):
-            yield Problem((*place, *problem.location), problem.message)

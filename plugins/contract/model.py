@@ -40,7 +40,6 @@ class Stability(Section):
     better: float = key(
         "Factor by which the machine is promised to be better than these limits.", "1", 4, gt=1
     )
-    up_share: float = key("Share of the nodes at which the machine is up.", "1", 0.9, gt=0, le=1)
     interrupt_share: float = key(
         "Least share of nodes that an interrupt takes.", "1", 0, ge=0, le=1
     )

@@ -123,9 +123,18 @@ def contract_risks(
     found = list[ContractRisk]()
     for given, plan in stages:
         loaded = replace(given, criteria=given.criteria.with_mixes_of(plan.mix_blocks))
+        cases = [
+            msgspec.structs.replace(
+                case,
+                nodes=min(case.nodes, MOST_NODES),
+                ranks=case.ranks if case.nodes <= MOST_NODES else MOST_NODES * case.ranks_per_node,
+            )
+            for case in plan.cases
+        ]
+        smaller = msgspec.structs.replace(plan, cases=cases)
         for criterion in loaded.criteria.criteria:
             spread = seen.get((loaded.stage.name, criterion.id), (loaded.stage.spread, "assumed"))
-            judged = _Judged(contract.risks, loaded, _at_most_nodes(plan), rates, *spread)
+            judged = _Judged(contract.risks, loaded, smaller, rates, *spread)
             if risk := judged.risk(criterion):
                 found.append(risk)
     for stage in contract.stages:
@@ -134,21 +143,8 @@ def contract_risks(
     return found
 
 
-def _at_most_nodes(plan: Plan) -> Plan:
-    """The plan on MOST_NODES nodes at most."""
-    cases = [
-        msgspec.structs.replace(
-            case,
-            nodes=min(case.nodes, MOST_NODES),
-            ranks=case.ranks if case.nodes <= MOST_NODES else MOST_NODES * case.ranks_per_node,
-        )
-        for case in plan.cases
-    ]
-    return msgspec.structs.replace(plan, cases=cases)
-
-
 def selections_of(criteria: Sequence[kinds.Criterion]) -> list[kinds.Selection]:
-    """What criteria judge, and the references that they judge it against."""
+    """Selections that criteria judge, and the references that they judge them against."""
     references = (getattr(one, "reference", None) for one in criteria)
     return [*criteria, *(one for one in references if one is not None)]
 

@@ -13,7 +13,7 @@ from plugins.predict.predict import predict
 from plugins.predict.result import prediction_result
 from plugins.predict.subjects import CHECKS
 from records.errors import AssayError, ExitStatus
-from reports.analysis.run import Analysis, analyse
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
 
 
@@ -33,26 +33,21 @@ def predict_command(arguments: argparse.Namespace) -> int:
         f"run of {' or '.join(CHECKS)}",
     )
     analysis = analyse(load_run(found.path))
-    _check_names(analysis, left_out, arguments.environment)
+    counts = {case.nodes for case in analysis.run.plan.cases}
+    if missing := set(left_out) - counts:
+        raise AssayError(
+            f"--leave-out {min(missing)}: the run has no case on so many nodes; it has"
+            f" {', '.join(map(str, sorted(counts)))}"
+        )
+    if odd := [name for name in arguments.environment if name not in analysis.looks]:
+        raise AssayError(
+            f"--environment {odd[0]}: not in the run; it has {', '.join(analysis.looks)}"
+        )
     checks = [name for name in CHECKS if name in arguments.check or not arguments.check]
     outcome = predict(analysis, nodes, left_out, environments=arguments.environment, checks=checks)
     result = prediction_result(analysis, outcome, nodes, left_out)
     print_result(result, as_json=arguments.json)
     return ExitStatus.PASS if outcome.predicted else ExitStatus.INCONCLUSIVE
-
-
-def _check_names(analysis: Analysis, left_out: list[int], environments: list[str]) -> None:
-    """Raise AssayError for a count or an environment that the run does not have."""
-    counts = {case.nodes for case in analysis.run.plan.cases}
-    if unknown := set(left_out) - counts:
-        raise AssayError(
-            f"--leave-out {min(unknown)}: the run has no case on so many nodes; it has"
-            f" {', '.join(map(str, sorted(counts)))}"
-        )
-    if odd := [name for name in environments if name not in analysis.looks]:
-        raise AssayError(
-            f"--environment {odd[0]}: not in the run; it has {', '.join(analysis.looks)}"
-        )
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

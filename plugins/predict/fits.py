@@ -11,10 +11,10 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from plugins.predict.models.launches import LEAST_LAUNCHES, fewest_launches, with_launches
-from plugins.predict.models.parts import LEAST_POINTS
-from plugins.predict.models.point_to_point import MOST_SIZES, Line, Segmentation, segmented
+from plugins.predict.launches import LEAST_LAUNCHES, fewest_launches, with_launches
 from plugins.predict.operations import CHECK, against_counts, expressions, latencies
+from plugins.predict.parts import LEAST_POINTS
+from plugins.predict.point_to_point import MOST_SIZES, Line, Segmentation, segmented
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.common import chosen_construct
 from reports.notation import units

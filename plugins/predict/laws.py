@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Law of an application over node counts, and what it rests on: α and β of the library, resampled.
 
-One line for each protocol segment of the half round trip (models.point_to_point). Row 0 of each
+One line for each protocol segment of the half round trip (point_to_point). Row 0 of each
 array is what was measured, the others are resamples of whole blocks: in one row all numbers come
 from the same launches' blocks.
 """
@@ -16,12 +16,11 @@ from typing import Self
 
 import numpy as np
 
-from plugins.predict.models.communication import Transfer
-from plugins.predict.models.launches import resampled_medians
-from plugins.predict.models.parts import LEAST_POINTS, line_of
-from plugins.predict.models.point_to_point import MOST_SIZES, segmented
-from plugins.predict.models.scaling import Counts, fit_law, unseen_serial
-from plugins.predict.outcome import EstimatePart, Measured, Problem
+from plugins.predict.launches import resampled_medians
+from plugins.predict.outcome import EstimatePart, Measured, Problem, Transfer
+from plugins.predict.parts import LEAST_POINTS, line_of
+from plugins.predict.point_to_point import MOST_SIZES, segmented
+from plugins.predict.scaling import Counts, fit_law, unseen_serial
 from reports.analysis.run import Analysis
 from reports.checks.common import ByBlock, echo_times
 from reports.notation.units import count_text, significant
@@ -157,7 +156,7 @@ class ExpectedTime:
 
 
 class ApplicationLaw:
-    """su3_rmd or HPL: computing and messages over node counts (models.scaling)."""
+    """su3_rmd or HPL: computing and messages over node counts (scaling)."""
 
     def __init__(self, library: Library, used: Sequence[Measured]) -> None:
         self.library = library

@@ -4,13 +4,13 @@ chosen, and what a report shows of it, as Table 3 of Hwang, Wang and Wang (1996)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from plugins.predict.models import collectives as models
+from plugins.predict import collectives as models
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.models.collectives import Form, Law
 from reports.notation.labels import QUIET, Look
@@ -82,7 +82,7 @@ def measured(analysis: Analysis) -> tuple[Measured, ...]:
         groups.setdefault((*order, variant, names.index(case.environment)), []).append(row)
     result = []
     for (_, operation, variant, name), rows in sorted(groups.items(), key=lambda item: item[0]):
-        data = points_of(analysis, rows)
+        data = models.points([(*position(analysis, row), row.summary.median) for row in rows])
         model, flags = models.fit_collective(data), _flags(analysis, rows)
         result.append(Measured(operation, names[name], variant, rows, data, model, flags))
     return tuple(result)
@@ -99,11 +99,6 @@ def _flags(analysis: Analysis, rows: list[Row]) -> tuple[str, ...]:
         flag if counts == every else f"{flag} at p = {', '.join(map(str, sorted(counts)))}"
         for flag, counts in counts_of.items()
     )
-
-
-def points_of(analysis: Analysis, rows: Iterable[Row]) -> models.Points:
-    """Medians over launches, a point a row."""
-    return models.points([(*position(analysis, row), row.summary.median) for row in rows])
 
 
 def position(analysis: Analysis, row: Row) -> tuple[int, int]:

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from plugins.predict.models.communication import Transfer
 from records.flags import shares_cores
 from records.forms import Form, Part, key
 from reports.checks.common import ByBlock
@@ -18,6 +17,25 @@ from reports.statistics.descriptive import LEVEL, Vector
 
 #: strong: one problem on more and more nodes; weak: as much a rank on more and more.
 Scaling = Literal["strong", "weak"]
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Messages that the busiest rank sends one after the other, and how far.
+
+    `starts` counts start-up times, `sent_bytes` is the volume of them all; `sharing` ranks of a
+    node send through its link at once.
+    """
+
+    starts: float
+    sent_bytes: float
+    between_nodes: bool
+    sharing: int = 1
+
+    @property
+    def message_bytes(self) -> float:
+        """The mean length of a message."""
+        return self.sent_bytes / self.starts
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 
 Intervals hold together what is not known: blocks of the run's launches are drawn with replacement,
 the same blocks for α, β and every time; the law is fitted anew to each draw, and its exponents and
-the errors of a node count are drawn from what the measured counts leave open (models.scaling).
+the errors of a node count are drawn from what the measured counts leave open (scaling).
 Where no law fits what was measured, nothing is predicted.
 """
 
@@ -90,9 +90,8 @@ class _Environment:
             self._miss(check, f"{check} on {count_text(count, 'node')}", gap)
 
     def _miss(self, check: str, what: str, gap: Gap) -> None:
-        self.found.missing.append(
-            outcome.MissingPart(check, self.environment, what, gap.why, gap.add)
-        )
+        part = outcome.MissingPart(check, self.environment, what, gap.why, gap.add)
+        self.found.missing.append(part)
 
     def _used(self, subject: outcome.Subject) -> list[outcome.Measured]:
         return [
@@ -182,10 +181,7 @@ class _Environment:
             launches, flags = len(seen.time_s), list(seen.flags)
             measured = outcome.MeasuredPart(seen.median_s, launches, is_left_out, inside, flags)
         ideal_s = law.first_s * problem.work
-        efficiency = outcome.EstimatePart.of(
-            float(ideal_s[0]) / expected.value, ideal_s / expected.drawn
-        )
+        drawn, share = ideal_s / expected.drawn, expected.communication_share
+        efficiency = outcome.EstimatePart.of(float(ideal_s[0]) / expected.value, drawn)
         at = nodes, problem.ranks, problem.text
-        return problem, outcome.PointPart(
-            *at, time_s, efficiency, expected.communication_share, measured
-        )
+        return problem, outcome.PointPart(*at, time_s, efficiency, share, measured)

@@ -25,12 +25,10 @@ from reports.notation.labels import INK
 from reports.notation.units import bytes_text, fixed, percent, readable_unit, with_spread
 from reports.show.lines import counted_footer, picture_of
 from reports.show.panel import Axis, Mark, Panel, Picture, rows_axis, written
-from reports.show.tables import Cell, Column, Lead, Table, numeric, pivot, slug
+from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
 from reports.statistics.descriptive import Vector, summarise
 
 _MARK = b'"profile":'
-#: Pairs of ranks in the table of messages; larger cases have too many to read.
-MOST_PAIRS = 240
 #: Calls that get a colour of their own; the others are drawn together.
 MOST_CALLS = 5
 #: Colours of calls, the costliest first: a sequence apart from the environments' colours.
@@ -137,19 +135,6 @@ def case_totals(profile: CaseProfile) -> CaseTotals:
     return CaseTotals(profile.case, elapsed, mpi, totals)
 
 
-def traffic(profile: CaseProfile) -> dict[tuple[int, int], tuple[float, float]]:
-    """Messages and bytes a launch from rank to rank, (from, to) -> (messages, bytes)."""
-    found: dict[tuple[int, int], tuple[float, float]] = {}
-    share = 1 / len(profile.launches)
-    for rank in (rank for launch in profile.launches for rank in launch):
-        for call in rank.calls:
-            if call.call in rank_profile.SENDS and call.peer is not None:
-                messages, size = found.get((rank.rank, call.peer), (0.0, 0.0))
-                number = (messages + share * call.count, size + share * call.bytes)
-                found[rank.rank, call.peer] = number
-    return dict(sorted(found.items()))
-
-
 def _profiled(analysis: Analysis, check: str) -> Iterator[tuple[PlannedCase, str, CaseProfile]]:
     """The profiled cases of a check with their labels, environments in the order of the plan."""
     cases, order = analysis.run.plan.cases, list(analysis.looks)
@@ -162,38 +147,25 @@ def _profiled(analysis: Analysis, check: str) -> Iterator[tuple[PlannedCase, str
 def profile_tables(analysis: Analysis, check: str) -> list[Table]:
     """The profile of one check; empty when none of its cases was profiled."""
     found = sorted(_profiled(analysis, check), key=lambda item: item[1])
-    calls, pairs = [], []
+    calls = []
     for case, text, profile in found:
         label = Cell(text, href=f"#case-{slug(case.id)}")
         lead = label, Cell(case.environment, environment=case.environment)
         totals = case_totals(profile)
         calls += [(*lead, (call, totals)) for call in totals.calls]
-        pairs += [(*lead, (pair, sent)) for pair, sent in traffic(profile).items()]
     leads: list[Lead[tuple[Cell, Cell, object]]]
     leads = [("case", lambda line: line[0]), ("environment", lambda line: line[1])]
     names = ("calls", "message bytes", "time ± s", "of MPI time", "of the run", "longest call")
-    tables = (
-        pivot(
-            calls,
-            [*leads, ("MPI call", lambda line: f"MPI_{line[2][0].call}")],
-            [([*names, Column("messages up to")], lambda lines: _call_cells(*lines[0][2]))],
-            anchor=f"profile-{slug(check)}",
-            title="MPI profile",
-            note="Calls, bytes and time of one rank, mean over ranks and launches; s over launches."
-            " The run: from the first MPI call to MPI_Finalize.",
-        ),
-        pivot(
-            pairs[:MOST_PAIRS],
-            [*leads, (numeric("from rank", "to rank"), lambda line: [*map(str, line[2][0])])],
-            [(["messages", "bytes"], lambda lines: [_number(value) for value in lines[0][2][1]])],
-            anchor=f"profile-traffic-{slug(check)}",
-            title="Messages from rank to rank",
-            note="What a launch sends by point-to-point calls, without persistent requests and"
-            " collectives.",
-            total=len(pairs),
-        ),
+    table = pivot(
+        calls,
+        [*leads, ("MPI call", lambda line: f"MPI_{line[2][0].call}")],
+        [([*names, Column("messages up to")], lambda lines: _call_cells(*lines[0][2]))],
+        anchor=f"profile-{slug(check)}",
+        title="MPI profile",
+        note="Calls, bytes and time of one rank, mean over ranks and launches; s over launches."
+        " The run: from the first MPI call to MPI_Finalize.",
     )
-    return [table for table in tables if table is not None]
+    return [table] if table else []
 
 
 def _call_cells(call: CallTotals, totals: CaseTotals) -> list[str | Cell]:

@@ -16,12 +16,7 @@ from records.errors import AssayError
 from records.run.record import Record
 from records.values import Count
 
-#: Calls that hand a message to a known peer. Started persistent requests are not among them: a
-#: start does not tell whether it sends or receives.
-SENDS = {
-    *("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"),
-    *("Sendrecv", "Sendrecv_replace"),
-}
+#: Calls whose messages are counted where they are sent.
 RECEIVES = {"Recv", "Irecv"}
 #: Rounding of numbers with nine digits.
 _NINE_DIGITS = 2e-8

@@ -21,9 +21,9 @@ from plugins.reframe.listing import ListedClass, Surroundings
 from plugins.reframe.reframe_files import files_below, read_file
 from plugins.reframe.suite_cases import surroundings_of
 from plugins.reframe.suite_on_site import ClassHere, SuiteForm, suite_form
-from plugins.reframe.survey.launches import ImportForm, UnreadPart
-from plugins.reframe.survey.result import survey_result
-from plugins.reframe.survey.survey import LEAST_OF_A_LIMIT, Survey, survey
+from plugins.reframe.survey import LEAST_OF_A_LIMIT, Survey, survey
+from plugins.reframe.survey_launches import ImportForm, UnreadPart
+from plugins.reframe.survey_result import survey_result
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.history import DEFAULT_HISTORY, IMPORTED_HISTORY
@@ -124,9 +124,6 @@ def suite_command(arguments: argparse.Namespace) -> int:
             needs = [variable.name for variable in cls.variables if variable.required]
             says = _verdict(cls, one, form.site)
             further = [f"give it {', '.join(needs)}"] if needs else []
-            if one.also_in:
-                others = f" and {len(one.also_in) - 1} more" if one.also_in[1:] else ""
-                further += [f"tests of its names are in {short(one.also_in[0])}{others} too"]
             end = "".join(f"; {part}" for part in further)
             screen.line(f"{cls.name}: {cls.kind}, {size}; ", *says, end, indent=2, hang=2)
     screen.blank()

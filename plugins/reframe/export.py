@@ -18,7 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import yaml
 
-from plugins.reframe.survey.survey import Survey
+from plugins.reframe.survey import Survey
 from records.errors import AssayError
 from records.forms import as_text
 from records.run.provenance import Provenance

@@ -14,14 +14,14 @@ PLUGIN = Plugin(
     hooks={
         "brought_check": "plugins.reframe.classes:BROUGHT",
         "campaign": "plugins.reframe.suites:with_suites",
-        "session_configure": "plugins.reframe.classes.launcher:configure",
-        "session_prepare": "plugins.reframe.classes.launcher:install",
+        "session_configure": "plugins.reframe.classes.derived:configure",
+        "session_prepare": "plugins.reframe.classes.derived:install",
         "session_test": "plugins.reframe.classes.derived:maker_of",
         "session_task_end": "plugins.reframe.classes.outcomes:report",
     },
     forms={
-        "reframe-import": "plugins.reframe.survey.launches:ImportForm",
+        "reframe-import": "plugins.reframe.survey_launches:ImportForm",
         "reframe-suite": "plugins.reframe.suite_on_site:SuiteForm",
-        "reframe-survey": "plugins.reframe.survey.launches:SurveyForm",
+        "reframe-survey": "plugins.reframe.survey_launches:SurveyForm",
     },
 )

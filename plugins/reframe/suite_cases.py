@@ -135,13 +135,14 @@ class SuiteTest:
         notes: list[str],
     ) -> ReframeTest:
         """Part of the test that a plan keeps."""
-        suite, commit = _suite_of(self.file)
+        words = ["git", "-c", "safe.directory=*", "rev-parse", "--show-toplevel", "HEAD"]
+        git = re.fullmatch(r"(.+)\n([0-9a-f]{40,64})", output_of(words, self.file.parent))
         return ReframeTest(
             file=str(self.file),
             cls=cls.name,
             path=self.path,
-            suite=str(suite),
-            commit=commit,
+            suite=git[1] if git else str(self.file.parent),
+            commit=git[2] if git else "",
             digest=digest,
             title=shorten(re.split(r"(?<=[.:;])\s", cls.doc)[0], 80, placeholder=" …") or cls.name,
             variables=self.asked.vars,
@@ -263,10 +264,3 @@ class SuiteTest:
             if figure in [known.name for known in one.figures]
         ]
         return found if len(found) < len(variants) else []
-
-
-def _suite_of(file: Path) -> tuple[Path, str]:
-    """The folder of the suite, and the commit that it is at, "" outside of git."""
-    words = ["git", "-c", "safe.directory=*", "rev-parse", "--show-toplevel", "HEAD"]
-    found = re.fullmatch(r"(.+)\n([0-9a-f]{40,64})", output_of(words, file.parent))
-    return (Path(found[1]), found[2]) if found else (file.parent, "")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,7 +52,6 @@ class ClassHere(Part):
     environments: Annotated[list[str], key("The site's environments that it accepts.")]
     mappable: Annotated[list[str], key("Environments that it asks for and a campaign can map.")]
     reason: Annotated[str, key("Why it cannot run here, in one line; empty: it can.")]
-    also_in: Annotated[list[str], key("Further files with tests of these names; one is loaded.")]
 
 
 class SuiteForm(Form, kw_only=True):
@@ -82,16 +80,11 @@ def suite_form(path: Path, around: Surroundings, site: str | None) -> SuiteForm:
             " or one of its files"
         )
     listings = [one for one in list_files(files, around) if one.is_test]
-    found = [(one.file, cls) for one in listings for cls in one.classes]
-    places: dict[str, set[str]] = defaultdict(set)
-    for file, cls in found:
-        for variant in cls.variants:
-            places[variant.unique_name].add(file)
-    classes = []
-    for file, cls in found:
-        also = {other for variant in cls.variants for other in places[variant.unique_name]} - {file}
-        here = fit(cls, around.configuration)
-        classes.append(ClassHere(file, cls.name, *here, also_in=sorted(also)))
+    classes = [
+        ClassHere(one.file, cls.name, *fit(cls, around.configuration))
+        for one in listings
+        for cls in one.classes
+    ]
     return SuiteForm(suite=str(path), site=site, files=listings, classes=classes)
 
 

@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from bench.rows import Row, efforts, share
-from plugins.predict.models.collectives import Choice, fit_collective, points
+from plugins.predict.collectives import Choice, fit_collective, points
 
 TOPIC = "Collective operations: laws"
 RUNS = efforts(1, 4, 40)

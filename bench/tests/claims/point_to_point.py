@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.rows import Row, efforts, share
-from plugins.predict.models.launches import with_launches
-from plugins.predict.models.point_to_point import Break, Segmentation, segmented
+from plugins.predict.launches import with_launches
+from plugins.predict.point_to_point import Break, Segmentation, segmented
 
 TOPIC = "Point to point: α, R∞, n½, protocol switches"
 RUNS = efforts(8, 40, 200)

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from bench.rows import Row, efforts, share
-from plugins.predict.models.communication import squarest_grid
 from plugins.predict.predict import predict
+from plugins.predict.subjects import squarest_grid
 from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run

@@ -95,6 +95,11 @@ class Outage:
         return frozenset[str]().union(*(spell.nodes for spell in self.spells))
 
     @property
+    def node_s(self) -> float:
+        """Node seconds without service by it, on the ledger's own clock."""
+        return sum((spell.end - spell.begin) * len(spell.nodes) for spell in self.spells)
+
+    @property
     def reason(self) -> str:
         """The first reason that any of its spells has."""
         return next((spell.reason for spell in self.spells if spell.reason), "")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from operator import itemgetter
@@ -36,15 +36,6 @@ _LATE, _SERVES = "late", "serves"
 INTERRUPTS = ("node down", "node restarted", "partition", "controller", "file system")
 #: How much better than the promise the machine is whose refusal is the vendor's risk.
 BETTER = 4.0
-
-
-@dataclass
-class Swept:
-    """Node seconds without service by class, and seconds with enough nodes of those counted."""
-
-    lost: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    up_s: float = 0.0
-    counted_s: float = 0.0
 
 
 class JudgedPromise(Part, kw_only=True):
@@ -93,9 +84,9 @@ class Figures:
         return self.period_s >= self.found.watch.length_s * (1 - 1e-9)
 
     @cached_property
-    def swept(self) -> Swept:
-        """The sum over time and nodes; of overlapping outages of a node one counts."""
-        result, before = Swept(), self.found.times[0]
+    def lost(self) -> defaultdict[str, float]:
+        """Node seconds without service by class; of overlapping outages of a node one counts."""
+        result, before = defaultdict[str, float](float), self.found.times[0]
         late = {node for node, since in self.found.since.items() if since > before}
         active = {node: Counter([_LATE] if node in late else ()) for node in self.found.since}
         now = Counter({_LATE: len(late)})
@@ -103,12 +94,7 @@ class Figures:
             passed = (time - before) * self.found.watch.scale
             before = time
             for one, count in now.items():
-                result.lost[one] += count * passed
-            due = len(active) - now[_LATE] - now["scheduled"]
-            out = sum(now[one] for one in _ORDER[1:])
-            result.counted_s += passed if due else 0.0
-            enough = due - out >= self.found.watch.up_share * due - 1e-9
-            result.up_s += passed if due and enough else 0.0
+                result[one] += count * passed
             for node in nodes:
                 now[_first(active[node])] -= 1
                 active[node][word] += step
@@ -130,7 +116,7 @@ class Figures:
     @cached_property
     def node_s(self) -> float:
         """Node seconds that service was due in: without scheduled ones."""
-        lost = self.swept.lost
+        lost = self.lost
         return len(self.found.since) * self.period_s - lost["scheduled"] - lost[_LATE]
 
     @cached_property
@@ -149,7 +135,7 @@ class Figures:
     @cached_property
     def availability(self) -> tuple[float, float]:
         """Least and most: with outages of class unknown and unwatched time as lost, and without."""
-        lost, unseen = self.swept.lost, self.unseen_s * len(self.found.since)
+        lost, unseen = self.lost, self.unseen_s * len(self.found.since)
         worst = min(self.node_s, lost["vendor"] + lost["unknown"] + unseen)
         if not self.node_s:
             return 0.0, 1.0
@@ -204,10 +190,10 @@ class Figures:
 
     def _availability(self, promised: float) -> JudgedPromise:
         least, most = self.availability
-        whole = len(self.found.since) * self.found.watch.length_s - self.swept.lost["scheduled"]
-        missed = self.swept.lost["vendor"] > (1 - promised) * whole
+        whole = len(self.found.since) * self.found.watch.length_s - self.lost["scheduled"]
+        missed = self.lost["vendor"] > (1 - promised) * whole
         word, why = self._word(missed=missed, kept=least >= promised)
-        lost = self.swept.lost["vendor"] + self.swept.lost["unknown"]
+        lost = self.lost["vendor"] + self.lost["unknown"]
         risks: tuple[float | None, float | None] = None, None
         if lost and whole > 0:
             loss = lost / max(1, len([o for o in self.found.outages if o.word in _ORDER[3:]]))

@@ -9,7 +9,7 @@ from math import inf
 from typing import Annotated
 
 from plugins.contract.reliability import LEVEL, Demonstration, mean_time_bounds
-from plugins.contract.stability.booking import Booked, Outage, booked, utc
+from plugins.contract.stability.booking import Booked, booked, utc
 from plugins.contract.stability.judge import BETTER, Figures, JudgedPromise
 from plugins.contract.stability.ledger import Class, Classed, Entry, WatchTerms
 from records.forms import Form, Part, key
@@ -49,8 +49,6 @@ class StabilityForm(Form, kw_only=True):
         tuple[float, float], key("Least and most by node hours, by what is not known.")
     ]
     all_classes: Annotated[float, key("Availability with all outages but scheduled ones.")]
-    up_share: Annotated[float, key("Share of the nodes at which the machine counts as up.")]
-    up_time: Annotated[float, key("Share of the time with at least so many nodes.")]
     interrupts: Annotated[int, key("Interrupts of class vendor or unknown.")]
     mtbi_s: Annotated[float | None, key("Mean time between them; null: none.")]
     mtbi_low_s: Annotated[float, key("Its lower bound at 90 %.")]
@@ -112,8 +110,8 @@ _METHOD = (
 
 
 def _form(figures: Figures, answer: Answer) -> StabilityForm:
-    found, watch, swept = figures.found, figures.found.watch, figures.swept
-    lost = sum(swept.lost[word] for word in ("vendor", "unknown", "site", "external"))
+    found, watch = figures.found, figures.found.watch
+    lost = sum(figures.lost[word] for word in ("vendor", "unknown", "site", "external"))
     killed = len([word for word in figures.killed if word in ("vendor", "unknown")])
     counts = [len(figures.interrupts), killed]
     bounds = [mean_time_bounds(figures.exposed_s, count)[0] for count in counts]
@@ -128,8 +126,6 @@ def _form(figures: Figures, answer: Answer) -> StabilityForm:
         nodes=len(found.since),
         availability=figures.availability,
         all_classes=1 - lost / figures.node_s if figures.node_s else 0.0,
-        up_share=watch.up_share,
-        up_time=swept.up_s / swept.counted_s if swept.counted_s else 0.0,
         interrupts=counts[0],
         mtbi_s=mean[0],
         mtbi_low_s=bounds[0],
@@ -138,7 +134,14 @@ def _form(figures: Figures, answer: Answer) -> StabilityForm:
         mtti_low_s=bounds[1],
         unseen_s=figures.unseen_s,
         criteria=figures.criteria,
-        outages=[_outage(one, watch.scale) for one in found.outages],
+        outages=[
+            OutagePart.filled(
+                one,
+                length_s=(one.end - one.begin) * watch.scale,
+                node_hours=one.node_s * watch.scale / 3600,
+            )
+            for one in found.outages
+        ],
         notes=[*found.notes, *_unwatched(found)],
     )
 
@@ -152,12 +155,6 @@ def _unwatched(found: Booked) -> Iterator[str]:
             yield f"Unwatched: {utc(found.looks[place - 1].at)} to {utc(look.at)}; {left}."
     for text in dict.fromkeys(text for look in found.looks for text in look.unseen):
         yield f"Not seen: {text}."
-
-
-def _outage(one: Outage, scale: float) -> OutagePart:
-    spent = sum((spell.end - spell.begin) * len(spell.nodes) for spell in one.spells)
-    length = (one.end - one.begin) * scale
-    return OutagePart.filled(one, length_s=length, node_hours=spent * scale / 3600)
 
 
 def _range(least: float, most: float | None) -> str:
@@ -197,7 +194,6 @@ def _facts(found: Booked, form: StabilityForm) -> Iterator[tuple[str, str]]:
         "availability",
         f"{_range(*form.availability)} (all classes {percent(form.all_classes, 3)})",
     )
-    yield f"time with ≥ {percent(form.up_share, 0)} of the nodes", percent(form.up_time, 3)
     for name, mean, low in (
         ("MTBI", form.mtbi_s, form.mtbi_low_s),
         ("job MTTI", form.mtti_s, form.mtti_low_s),

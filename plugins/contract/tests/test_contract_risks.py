@@ -9,14 +9,12 @@ from msgspec.structs import replace
 
 from assay.cli import main
 from assay.tests.campaign_texts import SITE_FILE
-from bench.tests.claims.contracts import Noisy, at_limit, peers
-from bench.tests.simulated.contract_machines import machine_chances
 from plugins.contract.log import CONTRACTS
 from plugins.contract.risks import chances, share_chances
 from plugins.contract.tests.test_contracts import CONTRACT
 from records.criteria import Criteria
 from reports.statistics.bounds import decide, level_of_look, median_bounds
-from reports.statistics.descriptive import clopper_pearson, lag_1, widening
+from reports.statistics.descriptive import lag_1, widening
 
 
 def criteria(**more):
@@ -59,25 +57,6 @@ def test_declared_chances_are_those_of_the_judge_launch_by_launch(repeats):
 def test_early_verdicts_keep_the_error_over_all_judgements(repeats, looks):
     found = chances(criteria(reruns_at_most=looks), repeats, 0.0, 0.03)
     assert max(found.passed, found.failed) <= 0.055
-
-
-@pytest.mark.parametrize(("kind", "count"), [("nodes", 150), ("spread", 600)])
-def test_early_verdicts_keep_the_error_for_peers_and_spreads_too(kind, count):
-    _, bad = peers(kind)
-    passed = round(count * machine_chances(bad, count).passed)
-    assert clopper_pearson(passed, count).low <= 0.05
-
-
-_NOISES = [(k, noise) for k in ("limit", "nodes", "links") for noise in (0.0, 0.3, 0.5, 0.7)]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("kind", "noise"), [*_NOISES, *(("spread", n) for n in (0.7, "t(3)", "exponential"))]
-)
-def test_launches_that_are_alike_or_have_tails_do_not_void_the_buyers_risk(kind, noise):
-    passed = machine_chances(Noisy.of_machine(at_limit(kind), noise), 200).passed
-    assert clopper_pearson(round(200 * passed), 200).low <= 0.05 and passed <= 0.1
 
 
 def test_a_share_of_answers_cannot_be_shown_by_few_jobs():

@@ -183,14 +183,13 @@ def test_a_restart_of_the_bookers_host_goes_by_the_wall_clock():
 
 
 def test_availability_goes_by_node_hours_and_overlaps_count_once():
-    ledger = Ledger().begin(up_share=0.75).look(nodes={"n1": DOWN, "n4": MAINT}).quiet(11)
+    ledger = Ledger().begin().look(nodes={"n1": DOWN, "n4": MAINT}).quiet(11)
     ledger.look(fault="no contact").look(nodes={"n1": UP, "n4": UP}).until_the_end()
     found = Figures(ledger.booked)
-    lost = {word: found.swept.lost[word] for word in ("scheduled", "unknown")}
+    lost = {word: found.lost[word] for word in ("scheduled", "unknown")}
     assert lost == pytest.approx({"scheduled": 780, "unknown": 780 + 2 * 60})
     assert found.node_s == 4 * HOUR - 780
     assert found.availability == (pytest.approx(1 - 900 / found.node_s), 1.0)
-    assert found.swept.up_s / found.swept.counted_s == pytest.approx(1 - 780 / 3600)
     later = Ledger().begin().look(1800, nodes={"n5": UP}).look(1800)
     assert Figures(later.booked).node_s == 4.5 * HOUR
 

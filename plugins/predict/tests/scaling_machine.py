@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plugins.predict.models.communication import cut, halo_transfers, hpl_transfers, squarest_grid
+from plugins.predict.subjects import cut, halo_transfers, hpl_transfers, squarest_grid
 from reports.tests.synthetic import case, metric, write_run
 
 SIZES = (64, 512, 4096, 16384, 65536, 262144, 1048576)

@@ -4,7 +4,7 @@
 import pytest
 
 from plugins.predict.fits import _numbers, curves, fits_table, switches_table
-from plugins.predict.models.point_to_point import Line
+from plugins.predict.point_to_point import Line
 from reports.analysis.run import analyse
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run

@@ -12,8 +12,8 @@ from bench.tests.claims.point_to_point import (
     modelled,
     truth,
 )
-from plugins.predict.models.launches import lack_of_fit, with_launches
-from plugins.predict.models.point_to_point import _fit, segmented
+from plugins.predict.launches import lack_of_fit, with_launches
+from plugins.predict.point_to_point import _fit, segmented
 
 pytestmark = pytest.mark.numerical
 

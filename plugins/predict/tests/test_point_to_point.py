@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import lsq_linear, nnls  # type: ignore[import-untyped]
 
 from bench.tests.claims.point_to_point import FEW, SMOOTH, found_in, packets
-from plugins.predict.models.parts import best_edges, costs_of_parts
-from plugins.predict.models.point_to_point import _fit, segmented
+from plugins.predict.parts import best_edges, costs_of_parts
+from plugins.predict.point_to_point import _fit, segmented
 
 pytestmark = pytest.mark.numerical
 

@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 
 from plugins.predict.laws import Library, Link, Resampled
-from plugins.predict.models.communication import (
-    Transfer,
+from plugins.predict.outcome import PredictionOutcome, Transfer
+from plugins.predict.predict import predict
+from plugins.predict.scaling import Counts, fit_law
+from plugins.predict.subjects import (
     cut,
     halo_transfers,
     hpl_transfers,
     prime_factors,
     squarest_grid,
 )
-from plugins.predict.models.scaling import Counts, fit_law
-from plugins.predict.outcome import PredictionOutcome
-from plugins.predict.predict import predict
 from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run

@@ -15,8 +15,8 @@ import pytest
 from bench.tests.simulated.reframe_logs import SLOW_NODE, log_lines, step_at, write_logs
 from plugins.reframe.command import import_files, surveys_of
 from plugins.reframe.imported import CAMPAIGN, nodes_of, stored_launches
-from plugins.reframe.survey.launches import ImportForm
-from plugins.reframe.survey.survey import Survey
+from plugins.reframe.survey import Survey
+from plugins.reframe.survey_launches import ImportForm
 from records.errors import AssayError
 from records.history.model import Night, NightValues, SeriesKey
 from records.history.reading import read_history

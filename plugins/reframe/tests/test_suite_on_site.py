@@ -175,14 +175,6 @@ def test_a_package_of_the_suite_is_found(tmp_path: Path) -> None:
     assert "--env PYTHONPATH=DIR," in refused(listed(tmp_path, "apps/hpl.py", further))
 
 
-def test_tests_of_one_name_in_two_files_are_both_listed(tmp_path: Path) -> None:
-    (tmp_path / "one.py").write_text(TEST)
-    form = listed(tmp_path, "two.py", TEST)
-    assert [cls.name for cls in form.classes] == ["Plain", "Plain"]
-    assert form.classes[0].also_in == [str(tmp_path / "two.py")]
-    assert form.classes[1].also_in == [str(tmp_path / "one.py")]
-
-
 #: Systems and environments that are asked for, and environments that fit.
 ASKED: list[tuple[list[str], list[str], list[str]]] = [
     (["*"], ["*"], ["mpich", "openmpi"]),
@@ -213,4 +205,3 @@ def test_reframe_s_own_tutorial_is_listed() -> None:
     form = suite_form(tutorial, Surroundings(configuration=SITE), None)
     assert len(form.classes) == 37
     assert [Path(one.file).name for one in form.files if one.refused] == ["stream_workflows.py"]
-    assert sum(bool(cls.also_in) for cls in form.classes) >= 10

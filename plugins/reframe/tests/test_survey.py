@@ -14,7 +14,7 @@ from bench.tests.simulated.reframe_logs import SLOW_NODE, write_logs
 from plugins.reframe.command import import_files, surveys_of
 from plugins.reframe.export import references
 from plugins.reframe.imported import CAMPAIGN
-from plugins.reframe.survey.survey import ONE_IN, Survey
+from plugins.reframe.survey import ONE_IN, Survey
 from records.history.store import Store
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.nightly.check import check_history

@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from plugins.predict.models.parts import best_edges, costs_of_parts, line_of
-from plugins.predict.models.point_to_point import Line, Segmentation, supported
+from plugins.predict.parts import best_edges, costs_of_parts, line_of
+from plugins.predict.point_to_point import Line, Segmentation, supported
 from reports.statistics.descriptive import LEVEL, Interval, Matrix, Vector
 
 #: Fewer launches give no interval: the least and the greatest of four hold the median in 87.5 %.

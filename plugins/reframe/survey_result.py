@@ -10,14 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plugins.reframe.survey.launches import (
-    FailingTestPart,
-    SlowNodePart,
-    SurveyChangePart,
-    SurveyForm,
-    SurveySeriesPart,
-)
-from plugins.reframe.survey.survey import (
+from plugins.reframe.survey import (
     LEAST_LAUNCHES,
     LEAST_OF_A_LIMIT,
     LEAST_OF_A_NODE,
@@ -26,6 +19,13 @@ from plugins.reframe.survey.survey import (
     ONE_IN,
     ReferenceFinding,
     Survey,
+)
+from plugins.reframe.survey_launches import (
+    FailingTestPart,
+    SlowNodePart,
+    SurveyChangePart,
+    SurveyForm,
+    SurveySeriesPart,
 )
 from records.history.model import Night, SeriesKey
 from reports.answers import Answer, State

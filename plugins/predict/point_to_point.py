@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from plugins.predict.models.parts import (
+from plugins.predict.parts import (
     LEAST_POINTS,
     MOST_PARTS,
     best_edges,
@@ -62,7 +62,7 @@ LEAST_P = 0.01
 class Line:
     """α + β·m with α, β ≥ 0 over sizes `first` to `last`; rms of the relative residuals.
 
-    What launches add (`models.launches`): `lack_of_fit`, the p of the test that the launches
+    What launches add (`launches`): `lack_of_fit`, the p of the test that the launches
     follow the line, and the intervals of α, R∞ and n½.
     """
 
@@ -149,7 +149,7 @@ def segmented(
     """Straight lines per protocol segment, and the breaks between them.
 
     On one time for each size the least Σ((t − f)/t)² is found for each number of segments, with at
-    least LEAST_POINTS sizes in each (models.parts). Taken is the least number with an rms of
+    least LEAST_POINTS sizes in each (parts). Taken is the least number with an rms of
     ENOUGH_RMS or to which a further one brings less than LEAST_GAIN; and beyond it a greater
     number, if each segment more halves the squares and adds a switch: so a step is found that is
     small against ENOUGH_RMS but large against the scatter, and a curved line is not cut up. Of

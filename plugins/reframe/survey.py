@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
 from plugins.reframe.imported import ImportedReference, references_of
-from plugins.reframe.survey.launches import FailingTestPart, ImportedLaunches, launches_of
+from plugins.reframe.survey_launches import FailingTestPart, ImportedLaunches, launches_of
 from records.history.model import Change, History
 from records.history.reading import read_history
 from records.history.store import Store
