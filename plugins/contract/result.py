@@ -31,12 +31,7 @@ from reports.result import (
 from reports.show.panel import Picture
 from reports.show.tables import TONES, Cell, Lead, numeric, pivot
 from reports.verdicts.acceptance.pictures import margins
-from reports.verdicts.acceptance.result import (
-    NUMBERS,
-    OUTCOMES,
-    judged_cell,
-    telling_cells,
-)
+from reports.verdicts.acceptance.result import NUMBERS, OUTCOMES, judged_cell, telling_cells
 from reports.verdicts.acceptance.wording import REHEARSAL
 
 _METHOD = (

@@ -15,13 +15,7 @@ from functools import lru_cache, partial
 import msgspec
 import numpy as np
 
-from plugins.profile.rank_profile import (
-    RECEIVES,
-    SENDS,
-    CallProfile,
-    RankProfile,
-    kept_profile,
-)
+from plugins.profile.rank_profile import RECEIVES, SENDS, CallProfile, RankProfile, kept_profile
 from records.run.plan import PlannedCase
 from records.run.record import Record, decode_line, latest_attempts
 from reports.analysis.run import Analysis

@@ -28,11 +28,7 @@ from checks.common.session.outcome import Outcome, report_refusal, send
 from checks.common.slurm.commands import HALTING_S, limits_s
 from checks.common.slurm.scheduler import END_MARKER, run_options
 from checks.common.sources import LAUNCH_SCRIPTS
-from plugins.reframe.classes import (
-    ReframeDefinition,
-    no_modules,
-    planned,
-)
+from plugins.reframe.classes import ReframeDefinition, no_modules, planned
 from plugins.reframe.foreign.listing import parameters_of
 
 #: File in a launch's folder with the times, seconds since 1970, of its begin and end.
