@@ -78,7 +78,11 @@ def judge(printed: Printed, job: EndedJob, launch: MpiCheck) -> Outcome:
 
 def _judged(printed: Printed, job: EndedJob, launch: MpiCheck) -> Outcome:
     text, session = printed.text, json_lines.session_lines(printed.text, job.token)
-    if loss := job.loss or _unprepared(session, job, launch):
+    loss = job.loss
+    if loss is None and job.exit_status == NO_MODULE and not session.stamps:
+        said = _last_words(launch) or "its modules could not be loaded"
+        loss = Loss(said[:300], "environment", ran=False)
+    if loss is not None:
         return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
     # Of all other programs the lines of ours hold no metric.
     ours = isinstance(launch, OwnProgram) and launch.foreign is None
@@ -96,14 +100,6 @@ def _judged(printed: Printed, job: EndedJob, launch: MpiCheck) -> Outcome:
     if wrong := printed.problem or output.other_session(job.daemons):
         return Outcome("wrong", wrong)
     return _out_of_its_job(output, job) or _by_its_answer(output, text, job, launch)
-
-
-def _unprepared(session: json_lines.Output, job: EndedJob, launch: MpiCheck) -> Loss | None:
-    """The loss of a job that ended before its session, for a module is missing."""
-    if job.exit_status != NO_MODULE or session.stamps:
-        return None
-    said = _last_words(launch) or "its modules could not be loaded"
-    return Loss(said[:300], "environment", ran=False)
 
 
 def _failures(

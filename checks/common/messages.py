@@ -180,7 +180,7 @@ class TwoRankDefinition(CheckDefinition[P]):
         return 2
 
     def ranks_per_node(self, params: Any, cores_per_node: int) -> int:
-        """One between nodes, two within a node."""
+        """Two within a node, one between nodes."""
         return 2 if params.placement == "within-node" else 1
 
     def node_pairs(self, params: P, hosts: Sequence[str]) -> NodePairs:

@@ -143,15 +143,11 @@ def _found(folder: Path, package: str) -> dict[str, CheckDefinition[Any]]:
             ) from error
         if check is None:
             continue
-        _refuse_unfit(check, where, found.values())
+        faults = chain(_unfit(check, name), _unfit_metrics(check, found.values()))
+        if fault := next(faults, None):
+            raise CheckError(f"{where}: {fault}; {_SEE}")
         found[name] = check
     return found
-
-
-def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]]) -> None:
-    """Raise CheckError for a definition that plans, records or reports cannot use."""
-    if fault := next(chain(_unfit(check, where.name), _unfit_metrics(check, before)), None):
-        raise CheckError(f"{where}: {fault}; {_SEE}")
 
 
 def _unfit(check: Any, folder: str) -> Iterator[str]:

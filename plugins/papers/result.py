@@ -15,16 +15,7 @@ from records.forms import Form, Part, key
 from reports.analysis.run import Analysis
 from reports.commands import NextCommand, command, name_of
 from reports.load.loading import Run
-from reports.result import (
-    ON_TERMINAL,
-    Block,
-    Facts,
-    FileText,
-    Result,
-    Section,
-    Sentence,
-    carried,
-)
+from reports.result import ON_TERMINAL, Block, Facts, FileText, Result, Section, Sentence, carried
 from reports.show.tables import Column, Heading, RawLinks, pivot
 
 _LACKING = "What has no counterpart"

@@ -168,14 +168,12 @@ def preparation(site: Mapping[str, Any], environment: Mapping[str, Any]) -> list
         lines.append(f"type {function} >/dev/null 2>&1 || . {file} >/dev/null || :")
     load = "spack load" if system == "spack" else "module load"
     lines += environment["prepare"]
-    lines += [_loaded(load, module) for module in environment["modules"]]
+    for module in environment["modules"]:
+        told = f"assay: {load} {module} failed on $(hostname)"
+        failed = f'{{ echo "{told}" >&2; exit {NO_MODULE}; }}'
+        lines.append(f"{load} {shlex.quote(module)} || {failed}")
     variables = sorted(environment["variables"].items())
     return [*lines, *(f"export {name}={in_shell(value)}" for name, value in variables)]
-
-
-def _loaded(load: str, module: str) -> str:
-    told = f"assay: {load} {module} failed on $(hostname)"
-    return f'{load} {shlex.quote(module)} || {{ echo "{told}" >&2; exit {NO_MODULE}; }}'
 
 
 def in_shell(value: str) -> str:

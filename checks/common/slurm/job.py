@@ -12,7 +12,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -285,7 +285,12 @@ class SlurmJob:
             time.sleep(_CLEARING_LOOK_S)
             self._look_patiently()
         if self.state == "RUNNING":
-            return _end_to_come(self.described)
+            # Preempted, it runs on for a time of grace, but its steps get a signal at once.
+            if self.described.get("PreemptTime", "None") not in ("None", "Unknown"):
+                return "is being preempted by another job"
+            rest_s = commands.left_s(self.described)
+            ending = rest_s is not None and rest_s < ENDING_S
+            return "is at the end of its time limit" if ending else None
         why = f" ({self.reason})" if self.reason else ""
         return _ENDS.get(self.state, f"ended {self.state}{why}")
 
@@ -303,19 +308,6 @@ class SlurmJob:
                 )
             time.sleep(QUIET_POLL_S)
         self._silent_at = None
-
-
-def _end_to_come(job: Mapping[str, str]) -> str | None:
-    """Why a job that still runs has been told to end; None: it has not.
-
-    Preempted, it runs on for a time of grace, but its steps get a signal at once.
-    """
-    if job.get("PreemptTime", "None") not in ("None", "Unknown"):
-        return "is being preempted by another job"
-    rest_s = commands.left_s(job)
-    if rest_s is not None and rest_s < ENDING_S:
-        return "is at the end of its time limit"
-    return None
 
 
 def waits_in_vain(reason: str) -> bool:

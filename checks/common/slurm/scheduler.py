@@ -132,7 +132,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
             if job is None or job.state in _FINAL:
                 continue
             ended = (Path(job.workdir) / END_MARKER).exists()
-            if ended or time.monotonic() - job.dialogue.asked_at >= _pause_s(job.dialogue):
+            if ended or time.monotonic() - job.dialogue.asked_at >= pause_s(job.dialogue):
                 self._look(job, job.dialogue)
 
     def _look(self, job: Any, slurm_job: SlurmJob) -> None:
@@ -175,7 +175,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         job.loss, job._state = loss, "CANCELLED"
 
 
-def _pause_s(slurm_job: SlurmJob) -> float:
+def pause_s(slurm_job: SlurmJob) -> float:
     """Seconds between two looks at a job."""
     if slurm_job.state not in BEFORE:
         return QUIET_POLL_S
@@ -350,7 +350,10 @@ class AllocationScheduler(SqueueJobScheduler):
             job = self._waiting[0]
             if self._running and (job.undisturbed or self._running[0].undisturbed):
                 return
-            late, nodes = self._over or self._too_late_for(job), self._nodes_for(job)
+            late, nodes = self._over, self._nodes_for(job)
+            left_s = max(0.0, self._allocation.ends_at - ENDING_S - time.monotonic())
+            if not late and left_s < (job.needs_s or 0.0):
+                late = f"{self._named} lasts {left_s:.0f} s more, {job.needs_s:.0f} s may be needed"
             if nodes is None or (late and self._running):
                 return
             self._waiting.remove(job)
@@ -375,13 +378,6 @@ class AllocationScheduler(SqueueJobScheduler):
             self._end(job, Loss(f"{said}: ask for more --nodes", "refused", ran=False))
             return []
         return self._allocation.drawn(count, free, job.drawn_by)
-
-    def _too_late_for(self, job: Any) -> str | None:
-        """Why the job might not end before the allocation does, or None."""
-        left_s = max(0.0, self._allocation.ends_at - ENDING_S - time.monotonic())
-        if left_s >= (job.needs_s or 0.0):
-            return None
-        return f"{self._named} lasts {left_s:.0f} s more, {job.needs_s:.0f} s may be needed"
 
     def _begin(self, job: Any, nodes: list[str]) -> None:
         per_node, files = job.num_tasks_per_node or 1, (str(job.stdout), str(job.stderr))

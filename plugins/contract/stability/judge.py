@@ -17,11 +17,7 @@ from math import inf
 from operator import itemgetter
 from typing import Annotated
 
-from plugins.contract.reliability import (
-    Demonstration,
-    availability_pass_chance,
-    mean_time_bounds,
-)
+from plugins.contract.reliability import Demonstration, availability_pass_chance, mean_time_bounds
 from plugins.contract.stability.booking import Booked, Outage
 from plugins.contract.stability.ledger import Class
 from records.forms import Part, key

@@ -51,7 +51,7 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
     relations = {"bisection_rate_least": least_of("bisection_rate")}
 
     def ranks_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
-        """One, so that a pair of ranks is a pair of nodes."""
+        """Always one, so that a pair of ranks is a pair of nodes."""
         return 1
 
     def durations_s(
