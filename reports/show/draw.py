@@ -328,7 +328,11 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
     title = wrapped(picture.title, _HEAD_PT, width)
     below = [picture.caption, *picture.footers[:1]]
     foot = [line for text in below for line in wrapped(text, _FOOT_PT, width)]
-    signs = {name: _sign(looks[name]) for name in picture.environments}
+    signs = {}
+    for name in picture.environments:
+        sign = looks[name]
+        style: Any = (0, sign.dashes) if sign.dashes else "-"
+        signs[name] = Line2D([], [], color=sign.colour, marker=sign.marker, linestyle=style)
     widest = max((text_width_in(name, _TEXT_PT) for name in signs), default=0.0)
     columns = max(1, int(width / (0.7 + widest)))
     text_lines = -(-len(signs) // columns) + 1.5
@@ -348,9 +352,3 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
         figure.savefig(svg, format="svg", facecolor=PAPER, metadata=NO_METADATA)
         figure.savefig(png, dpi=PNG_DPI, facecolor=PAPER, metadata={"Software": None})
     return plain(svg.getvalue()).encode(), png.getvalue()
-
-
-def _sign(look: Look) -> Line2D:
-    """The line and marker of an environment in a legend."""
-    style: Any = (0, look.dashes) if look.dashes else "-"
-    return Line2D([], [], color=look.colour, marker=look.marker, linestyle=style)

@@ -146,6 +146,19 @@ def _x_axis(
     return x, without, lambda row: float(str(_value(analysis, row, axis)))
 
 
+def varying_leads(analysis: Analysis, rows: Sequence[Row]) -> list[Lead[Row]]:
+    """Leading cells of a table: a column for each name that varies."""
+
+    def lead(name: str, values: Sequence[object]) -> Lead[Row]:
+        def text(row: Row) -> str:
+            value = _value(analysis, row, name)
+            return "–" if value is None else point_text(name, value)
+
+        return Column(axis_of(name).title or name, numeric=_are_numbers(values)), text
+
+    return [lead(*item) for item in varying(analysis, rows).items()]
+
+
 def side_by_side_table(
     analysis: Analysis,
     check: str,
@@ -164,13 +177,6 @@ def side_by_side_table(
     blocks, defined = analysis.run.blocks, analysis.register.metrics[metric]
     alike, cut = analysis.run.first_alike, len(rows) < len(every)
 
-    def lead(name: str, values: Sequence[object]) -> Lead[Row]:
-        def text(row: Row) -> str:
-            value = _value(analysis, row, name)
-            return "–" if value is None else point_text(name, value)
-
-        return Column(axis_of(name).title or name, numeric=_are_numbers(values)), text
-
     def cell(rows: list[Row]) -> Cell:
         badges = flags_of(rows)
         if rows and rows[0].summary.n != blocks:
@@ -183,8 +189,7 @@ def side_by_side_table(
     title = lines.joined(of, sentence_case(title))
     return pivot(
         rows,
-        [lead(*item) for item in varying(analysis, every).items()]
-        or [("case", lambda row: row_label(analysis, row))],
+        varying_leads(analysis, every) or [("case", lambda row: row_label(analysis, row))],
         [side_by_side(analysis, rows, cell)],
         anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
         title=title,

@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType, to_builtins
 from records.forms import Form, Part, key
 from reports.analysis.cells import Comparison
 from reports.analysis.run import STATUSES, Analysis, Row
-from reports.analysis.score import Ends, OverallScore, Pair, Standing
+from reports.analysis.score import Ends, Pair, Standing
 from reports.answers import Answer, AnswerPart
 from reports.notation import units
 from reports.notation.labels import pairs_text
@@ -228,10 +228,14 @@ def verdicts_form(
 ) -> VerdictsForm:
     """verdicts.json of a run."""
     run, found = analysis.run, analysis.comparisons
-    title = run.plan.register.check_title
+    title, of = run.plan.register.check_title, found.score
+    score: ScorePart | None = None
+    if of is not None:
+        pairs, excluded = map(pair_part, of.pairs), (ExcludedPart(*names) for names in of.excluded)
+        score = ScorePart(of.reference, of.n, of.standings, [*pairs], [*excluded])
     choice = ChoicePart(
         reference=found.reference,
-        score=None if found.score is None else _score(found.score),
+        score=score,
         leaders=leaders(found),
         interims=[to_builtins(interim) for interim in run.interims],
         not_ranked=[NotRankedPart(title(c), name) for c, name in sorted(found.unranked)],
@@ -241,16 +245,6 @@ def verdicts_form(
     )
     return VerdictsForm(
         **_of_run(analysis, answer), warnings=[*warnings], summary=[*summary], choice=choice
-    )
-
-
-def _score(score: OverallScore) -> ScorePart:
-    return ScorePart(
-        reference=score.reference,
-        n=score.n,
-        places=score.standings,
-        pairs=[pair_part(pair) for pair in score.pairs],
-        excluded=[ExcludedPart(*names) for names in score.excluded],
     )
 
 
