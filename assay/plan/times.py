@@ -32,8 +32,6 @@ MOST_LOOKED_AT = 500
 #: Shipped seconds: the proof of an environment, the start of a session, one build, and the time
 #: between two launches.
 PROOF_S, SESSION_S, BUILD_S, BETWEEN_S = 2.0, 3.0, 5.0, 0.5
-#: To how many launches that were seen an estimate amounts.
-TRUST = {"measured": 0.3, "scaled": 0.1, "rough": 0.01}
 #: Gaps between launches after which their median is believed, and how many of the last are kept.
 FEW, GAPS = 3, 200
 #: Attributes that have to be the same of two sites for one to tell of the other.
@@ -117,16 +115,13 @@ class Clock:
         return max(1.0, self._seen[""][0] / self._covered_s)
 
     def launch_s(self, case_id: str) -> float:
-        """Seconds of a launch, by the estimate and those that were seen, without the gap before."""
+        """Seconds of a launch, without the gap before: those that were seen, else the estimate,
+        corrected by the launches of its check, or of all."""
         case, took = self._cases[case_id], self.took[case_id]
-        trust = TRUST[case.estimated_by]
-        # Launches of its check tell whether estimates are too low or too high; until one was seen
-        # those of all checks.
-        ratio, prior_s = 1.0, trust * case.estimate_s
-        for took_s, estimated_s in (self._seen[""], self._seen[case.check]):
-            if estimated_s:
-                ratio = (ratio * prior_s + took_s) / (prior_s + estimated_s)
-        return (ratio * prior_s + sum(took)) / (trust + len(took))
+        if took:
+            return sum(took) / len(took)
+        took_s, estimated_s = self._seen[case.check] if case.check in self._seen else self._seen[""]
+        return case.estimate_s * (took_s / estimated_s if estimated_s else 1.0)
 
     def left_s(self, now: float | None = None) -> float:
         """Seconds left; at the time `now` of a run that goes on, without what its launch or builds
