@@ -98,7 +98,7 @@ FAULTS = {
     "value twice in an axis": ("[1000, 2000]", "[1000, 1000]", "1000 (an integer) is listed twice"),
     "parameter set twice": ("{nb: 64}", "{nb: 64, q: 1}", "sets q, which fixed sets too"),
     "no parameter q": (", q: 1}, {p: 1, q: 2}", "}", "c.yaml:8: cases[0]: the parameter q is"),
-    "negative threshold": ("{nb: 64}", "{threshold: -1}", "makes HPL skip its residual check"),
+    "negative threshold": ("{nb: 64}", "{threshold: -1}", "allowed is a number above 0 and"),
     "word for a word": ("{nb: 64}", "{pfact: rigth}", "(did you mean right?); allowed is left,"),
     "size too large": ("[300, 600]", "[300, 1073741825]", "sizes[1]: found 1073741825"),
     "range half given": ("[300, 600]", "[{from: 3, step: 1}]", "sizes[0].to: is missing"),

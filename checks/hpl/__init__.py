@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, get_args
-
-from pydantic import AfterValidator
+from typing import Any, Literal, get_args
 
 from checks.common.definition import (
     LEAST_ONCE_S,
@@ -46,23 +44,6 @@ HPL_CODES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _checks_the_residual(threshold: float) -> float:
-    if threshold < 0:
-        raise ValueError(
-            f"found {threshold:g}; a negative threshold makes HPL skip its residual check, and a"
-            " rate without a checked answer is refused; allowed is a number above 0 (usual: 16.0)"
-        )
-    if threshold == 0 or threshold > 1000:
-        raise ValueError(
-            f"found {threshold:g}; allowed is a number above 0 and at most 1000 (usual: 16.0)"
-        )
-    return threshold
-
-
-Threshold = Annotated[float, AfterValidator(_checks_the_residual)]
-_THRESHOLD_LIMITS = {"exclusiveMinimum": 0, "maximum": 1000}
-
-
 class HplParameters(ProfiledParameters):
     """Parameters of a line of HPL output: process grid, problem size, variant of the algorithm."""
 
@@ -71,11 +52,9 @@ class HplParameters(ProfiledParameters):
     n: int = quantity("Problem size N: order of the matrix.", "rows", ge=1, le=MAX_N)
     nb: int = quantity("Block size NB.", "columns", 150, ge=1, le=100_000)
     pmap: ProcessMap = quantity("Order in which ranks fill the grid.", "none", "row")
-    threshold: Threshold = quantity(
-        "Greatest scaled residual of a right answer.",
-        "1",
-        16.0,
-        json_schema_extra=_THRESHOLD_LIMITS,
+    #: HPL skips its residual check where it is negative.
+    threshold: float = quantity(
+        "Greatest scaled residual of a right answer.", "1", 16.0, gt=0, le=1000
     )
     pfact: Factorisation = quantity("Factorisation inside a panel.", "none", "right")
     nbmin: int = quantity("Columns at which the recursion stops.", "columns", 4, ge=1, le=100_000)

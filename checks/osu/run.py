@@ -21,8 +21,7 @@ from checks.common.answer import (
 )
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, OutputError, measured
-from checks.osu import CHECK, OsuParameters
-from checks.osu.tables import COLUMNS, TESTS, WINDOW
+from checks.osu import CHECK, COLUMNS, TESTS, WINDOW, OsuParameters
 from records.metric import Metric
 
 #: A version may carry a vendor's suffix, as in 7.0-abc2.

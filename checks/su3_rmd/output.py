@@ -7,7 +7,6 @@ and in its order.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -172,33 +171,4 @@ def other_run(asked: Su3RmdParameters, printed: Block) -> str | None:
             return f"the program ran with {name} {ran[name]:g}; asked was {value}"
     if printed.words["precision"] != asked.precision:
         return f"the program ran in {printed.words['precision']} precision, not {asked.precision}"
-    return None
-
-
-def other_measurements(
-    asked: Su3RmdParameters, printed: Sequence[Measurement], reported: Sequence[Any], answer: Any
-) -> str | None:
-    """The first measurement that our program reported otherwise than it printed it, or None.
-
-    It prints seven digits. The answer repeats the last plaquettes.
-    """
-    if len(printed) != len(reported):
-        return f"{len(printed)} measurements were printed and {len(reported)} reported"
-    every = asked.trajectories_between_measurements
-    for number, (line, note) in enumerate(zip(printed, reported, strict=True), start=1):
-        for name, value in vars(line).items():
-            found = note.get(name) if isinstance(note, dict) else None
-            if not is_number(found) or not math.isclose(found, value, rel_tol=5.1e-7):
-                return f"the program printed {name} {value:g} and reported {found!r:.40}"
-        place, right = (
-            [note.get("block"), note.get("trajectory")],
-            [1, asked.warmups + every * number],
-        )
-        if json.dumps(place) != json.dumps(right):
-            return (
-                f"a measurement of block and trajectory {place!r:.80} is reported, not of {right}"
-            )
-    for name in ("plaquette_space", "plaquette_time"):
-        if answer[name] != reported[-1][name]:
-            return f"the program answered with {name} {answer[name]}, not {reported[-1][name]}"
     return None

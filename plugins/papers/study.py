@@ -19,23 +19,17 @@ from records.errors import AssayError
 
 #: A folder a study: its `study.py` has `STUDY`.
 FOLDER = Path(__file__).with_name("studies")
-#: Units by the ending of a column's or key's name: for readers, in SI, and printed value to SI.
-ENDINGS: dict[str, tuple[str, str, float]] = {
-    "_us": ("µs", "s", 1e-6),
-    "_s": ("s", "s", 1.0),
-    "_mbit_s": ("Mbit/s", "bytes/s", 1.25e5),
-    "_kb_s": ("kB/s", "bytes/s", 1e3),
-    "_mb_s": ("MB/s", "bytes/s", 1e6),
-    "_bytes": ("bytes", "bytes", 1.0),
-    "_kbytes": ("kbytes", "bytes", 1024.0),
-    "_kb": ("kB", "bytes", 1e3),
-    "_mb": ("MB", "bytes", 1e6),
-    "_mb_min": ("MB at least", "bytes", 1e6),
-    "_gb": ("GB", "bytes", 1e9),
-    "_mhz": ("MHz", "1/s", 1e6),
-    "_ghz": ("GHz", "1/s", 1e9),
-    "_mflops": ("Mflop/s", "flop/s", 1e6),
-    "_pct": ("%", "1", 0.01),
+#: SI unit and factor of printed values by the ending of a column's name.
+ENDINGS = {
+    "_us": ("s", 1e-6),
+    "_s": ("s", 1.0),
+    "_kb_s": ("bytes/s", 1e3),
+    "_mb_s": ("bytes/s", 1e6),
+    "_bytes": ("bytes", 1.0),
+    "_kbytes": ("bytes", 1024.0),
+    "_mhz": ("1/s", 1e6),
+    "_mflops": ("flop/s", 1e6),
+    "_pct": ("1", 0.01),
 }
 
 #: Calculation of a quantity from a run's values.
@@ -44,11 +38,6 @@ Quantity = Callable[[RunValues], Field]
 PrintedLaw = Callable[[Mapping[str, str], Mapping[str, float]], Mapping[str, float | None]]
 #: A row of a printed table, as printed: text by column, "" for what is not printed.
 PrintedRow = Mapping[str, str]
-
-
-def ending_of(name: str) -> str:
-    """The longest ending of a name that says a unit; "" where none does."""
-    return max((ending for ending in ENDINGS if name.endswith(ending)), key=len, default="")
 
 
 @dataclass(frozen=True)
@@ -74,7 +63,8 @@ class Datum:
 
     def __post_init__(self) -> None:
         if not self.unit:
-            _, unit, factor = ENDINGS[ending_of(self.column)]
+            endings = (ending for ending in ENDINGS if self.column.endswith(ending))
+            unit, factor = ENDINGS[max(endings, key=len)]
             object.__setattr__(self, "unit", unit)
             object.__setattr__(self, "factor", factor)
 
