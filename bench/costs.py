@@ -147,7 +147,7 @@ def report(*values: str) -> Iterator[Row]:
                 used = used_by(["report", str(directory), *FORMATS], directory)
             limits = [limit for most, limit in REPORT_LIMITS.items() if count <= most][:1]
             yield _limited(f"{shape}: report on {count:,} values", used, *limits)
-    yield _weighed()
+    yield weighed()
 
 
 def _limited(what: str, used: Used, limits: tuple[float, int] | None = None) -> Row:
@@ -158,7 +158,7 @@ def _limited(what: str, used: Used, limits: tuple[float, int] | None = None) -> 
     return Row(what, f"≤ {limits[0]:g} s, {limits[1] >> 30} GiB", text, kept)
 
 
-def _weighed(campaign: str = "measurements") -> Row:
+def weighed(campaign: str = "measurements") -> Row:
     """Weight of the page of a whole campaign and length of its text: all its cases and points,
     with seeded values."""
     from reports.tests.whole_campaigns import write_campaign  # slow: loads every check

@@ -69,34 +69,31 @@ def write(dossier: Dossier, criteria_text: str) -> None:
 
 
 def lists(dossier: Dossier) -> dict[str, bytes]:
-    """The texts with the document: checksums, the re-runs, and the campaign of a re-run."""
-    here = dossier.run.directory.resolve()
+    """The texts with the document: checksums, the re-runs, and where something is undecided the
+    campaign file (JSON, which is YAML) that runs those cases once more."""
+    run, plan, wanted = dossier.run, dossier.run.plan, dossier.judgement.rerun
+    here = run.directory.resolve()
     paths = [os.path.relpath(rerun.directory.resolve(), here) for rerun in dossier.reruns]
     texts = {
         MANIFEST: sums_text(dossier.form.files).encode(),
         RERUNS: (json.dumps(paths, indent=1) + "\n").encode(),
     }
-    if dossier.judgement.rerun:
-        texts[RERUN] = plain(_rerun_file(dossier)).encode()
+    if wanted:
+        content = rerun_campaign(
+            plan,
+            wanted,
+            name=f"{plan.campaign[: _NAME_LENGTH - 6]}-rerun",
+            question=f"Do the undecided verdicts of run {run.run_id} hold in fresh launches?",
+            blocks=dossier.criteria.with_mixes_of(plan.mix_blocks).rerun_blocks,
+            seed=plan.seed + 1 + len(dossier.reruns),
+        )
+        head = (
+            "# SPDX-License-Identifier: Apache-2.0\n"
+            f"# Written by assay accept: re-runs of {len(wanted)} cases of run {run.run_id}.\n"
+        )
+        text = head + json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        texts[RERUN] = plain(text).encode()
     return texts
-
-
-def _rerun_file(dossier: Dossier) -> str:
-    """The text of a campaign file (JSON, which is YAML) that runs the wanted cases once more."""
-    run, plan, wanted = dossier.run, dossier.run.plan, dossier.judgement.rerun
-    content = rerun_campaign(
-        plan,
-        wanted,
-        name=f"{plan.campaign[: _NAME_LENGTH - 6]}-rerun",
-        question=f"Do the undecided verdicts of run {run.run_id} hold in fresh launches?",
-        blocks=dossier.criteria.with_mixes_of(plan.mix_blocks).rerun_blocks,
-        seed=plan.seed + 1 + len(dossier.reruns),
-    )
-    head = (
-        "# SPDX-License-Identifier: Apache-2.0\n"
-        f"# Written by assay accept: re-runs of {len(wanted)} cases of run {run.run_id}.\n"
-    )
-    return head + json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def known_reruns(run_dir: Path) -> list[Path]:

@@ -83,8 +83,7 @@ def by_turns(design: Sequential, run_of: Callable[[list[Interim]], Run]) -> Camp
         interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
         if ended:
             break
-    launches = len(run.launches.places())
-    return CampaignEnd(found, launches)
+    return CampaignEnd(found, len(run.launches.places()))
 
 
 def errors(campaigns: int) -> Iterator[Row]:
