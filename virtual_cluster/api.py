@@ -278,7 +278,6 @@ class Cluster(faults.Breakable):
             "state_dir": str(where.root),
             "work_dir": str(where.work),
             "home_dir": str(where.home),
-            "partition": "all",
         }
 
     def user_command(
@@ -334,10 +333,6 @@ class Cluster(faults.Breakable):
             for node in state.spec.node_names()
         ]
         return {**self.site_facts(), "nodes": nodes, "jobs": daemons.jobs(state)}
-
-    def down(self, progress: Progress = silent) -> None:
-        """Take the cluster down; nothing of it is left."""
-        down(self.name, progress)
 
 
 def load(name: str = "default") -> Cluster:
