@@ -107,14 +107,10 @@ def say(text: str, *, hang: int = HANG) -> None:
     print(folded(text, width_of(sys.stdout), hang), flush=True)
 
 
-def own_stdout() -> TextIO:
-    """Standard output for what sets colours itself and prints plain text only."""
-    return cast(TextIO, getattr(sys.stdout, "stream", sys.stdout))
-
-
-def own_stderr() -> TextIO:
-    """Standard error for a display that moves the cursor itself and prints plain text only."""
-    return cast(TextIO, getattr(sys.stderr, "stream", sys.stderr))
+def own(stream: TextIO) -> TextIO:
+    """Standard output or error for what sets colours, or moves the cursor, itself and prints plain
+    text only."""
+    return cast(TextIO, getattr(stream, "stream", stream))
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

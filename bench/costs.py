@@ -36,7 +36,7 @@ from bench.tests.simulated.reframe_logs import write_logs
 from records.run.record import read_records
 from reports.statistics.descriptive import median_intervals
 from reports.tests.synthetic import CONSTRUCTS, ENVIRONMENTS, HPL_FIXED, SIZES, case, write_run
-from virtual_cluster import ClusterSpec, up
+from virtual_cluster import ClusterSpec, down, up
 
 ASSAY = Path(sys.executable).with_name("assay")
 TIMES, HELP_GOAL_S, LAUNCHES = 11, 0.05, 160
@@ -222,7 +222,7 @@ def overhead() -> Iterator[Row]:
             jobs = gaps_s(next(folder.glob("results/*/*")))
             empty = [_empty_job_s(cluster) for _ in range(_EMPTY_JOBS)]
     finally:
-        cluster.down()
+        down(cluster.name)
     yield gap_row("a launch in a job of its own", jobs, GOAL_S)
     yield gap_row("an empty job, from sbatch to completed (Slurm's share)", empty)
 

@@ -131,13 +131,8 @@ def dead_parts(state: State) -> list[str]:
 
 
 def describe_ended(parts: list[str]) -> str:
-    """Text of what has ended."""
-    daemons_ended = [part for part in parts if part in ("munged", "slurmctld")]
-    nodes = [part for part in parts if part not in daemons_ended]
-    words = [f"its {part} has ended" for part in daemons_ended]
-    if nodes:
-        words.append(f"node {', '.join(nodes)} has no power (its first process has ended)")
-    return " and ".join(words)
+    """Text of what has ended: a node has no power once its first process has."""
+    return f"{', '.join(parts)} {'has' if len(parts) == 1 else 'have'} ended"
 
 
 def remedy(state: State, ended: list[str]) -> str:
@@ -278,7 +273,6 @@ class Cluster(faults.Breakable):
             "state_dir": str(where.root),
             "work_dir": str(where.work),
             "home_dir": str(where.home),
-            "partition": "all",
         }
 
     def user_command(
@@ -334,10 +328,6 @@ class Cluster(faults.Breakable):
             for node in state.spec.node_names()
         ]
         return {**self.site_facts(), "nodes": nodes, "jobs": daemons.jobs(state)}
-
-    def down(self, progress: Progress = silent) -> None:
-        """Take the cluster down; nothing of it is left."""
-        down(self.name, progress)
 
 
 def load(name: str = "default") -> Cluster:

@@ -61,7 +61,13 @@ class Breakable:
         """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate;
         or a switch below another one, by its name, to a share of the link's rate to the one
         above."""
-        _refuse_unfit(cpu_share, link_share)
+        for option, share in (("--cpu", cpu_share), ("--link", link_share)):
+            if share is not None and not 0.01 <= share < 1:
+                raise AssayError(
+                    f"{option} {share:g}: allowed are shares from 0.01 to below 1, e.g. 0.5"
+                )
+        if cpu_share is None and link_share is None:
+            raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE or both")
         with locked_state(self.name) as state:
             if not _is_switch(state, node):
                 require_power(state, node)
@@ -146,17 +152,6 @@ def _end_throttle(state: State, node: str) -> None:
             if os.sched_getscheduler(pid) != os.SCHED_IDLE:  # what keeps cores awake stays as it is
                 os.kill(pid, signal.SIGCONT)
     state.save()
-
-
-def _refuse_unfit(cpu_share: float | None, link_share: float | None) -> None:
-    """Raise AssayError for limits that cannot be set."""
-    for option, share in (("--cpu", cpu_share), ("--link", link_share)):
-        if share is not None and not 0.01 <= share < 1:
-            raise AssayError(
-                f"{option} {share:g}: allowed are shares from 0.01 to below 1, e.g. 0.5"
-            )
-    if cpu_share is None and link_share is None:
-        raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE or both")
 
 
 def remove_caps(cluster: str, node: str = "*") -> None:

@@ -65,11 +65,10 @@ def spack_section(site: str) -> SpackDescription:
 
 
 def build(spack: Spack, request: BuildRequest, say: Say) -> None:
-    """Resolve, fetch, build, lay out the views, and note each view's facts. What is installed
+    """Fetch sources, build, lay out the views, and note each view's facts. What is installed
     already is not built again, so a build that failed continues where it stopped, and one that is
     complete only says so. Raises AssayError and InfrastructureError."""
     commands = prepare(spack, request, say)
-    resolve(commands)
     lock = Lock(commands.environment / "spack.lock")
     facts = _facts(request, lock, commands.environment)
     files = {view: facts_file(request.site, view) for view in facts}
@@ -85,7 +84,14 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
         say(f"nothing has changed since these were built: {', '.join(facts)}")
         return
     # Spack's hash does not tell from which of our sources a package was built.
-    install(commands, roots, sorted(there & lock.hashes_of(sources.OUR_PACKAGES, roots)))
+    again = sorted(there & lock.hashes_of(sources.OUR_PACKAGES, roots))
+    specs, changed = ([f"/{one}" for one in hashes] for hashes in (roots, again))
+    words = ["install", "--only-concrete", "-j", str(len(os.sched_getaffinity(0)))]
+    commands.run("fetching sources", "fetch", "--missing", "--dependencies", *specs)
+    if changed:
+        commands.run("building what has changed", *words, "--overwrite", "-y", *changed)
+    commands.run("building", *words, *specs)
+    commands.run("laying out the views", "env", "view", "regenerate")
     for view, path in files.items():
         path.parent.mkdir(exist_ok=True)
         write_whole(path, json.dumps(facts[view], indent=1).encode())
@@ -114,7 +120,8 @@ def _facts(request: BuildRequest, lock: Lock, environment: Path) -> dict[str, di
 
 
 def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
-    """Write the Spack home's configuration, and the environment as the checkout has it."""
+    """Write the Spack home's configuration and the environment as the checkout has it, and choose
+    every version and variant that its lock does not hold."""
     folder = environment_folder(request.site)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +132,9 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
             f"{error.filename or folder}: {error.strerror}; make room or correct the rights, or"
             " name another place with ASSAY_SPACK_HOME"
         ) from error
-    return SpackCommands(spack, folder, say)
+    commands = SpackCommands(spack, folder, say)
+    commands.run("choosing versions and variants", "concretize")
+    return commands
 
 
 def _lay_environment(built: SpackDescription, folder: Path, packages: list[Path]) -> None:
@@ -149,24 +158,6 @@ def _lay_environment(built: SpackDescription, folder: Path, packages: list[Path]
     if kept:
         shutil.copyfile(lock, folder / "spack.lock")
     noted.write_text(digest)
-
-
-def resolve(commands: SpackCommands) -> None:
-    """Choose every version and variant that the lock does not hold."""
-    commands.run("choosing versions and variants", "concretize")
-
-
-def install(commands: SpackCommands, roots: list[str], again: list[str]) -> None:
-    """Fetch and check all sources, build what is missing, lay out the views. `again`: installed
-    packages whose sources may have changed since."""
-    specs = [f"/{root}" for root in roots]
-    words = ["install", "--only-concrete", "-j", str(len(os.sched_getaffinity(0)))]
-    commands.run("fetching sources", "fetch", "--missing", "--dependencies", *specs)
-    if again:
-        changed = [f"/{one}" for one in again]
-        commands.run("building what has changed", *words, "--overwrite", "-y", *changed)
-    commands.run("building", *words, *specs)
-    commands.run("laying out the views", "env", "view", "regenerate")
 
 
 class Lock:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -122,25 +121,6 @@ def _count(text: str, most: int) -> int:
             f"found {text!r:.40}; allowed is a number from 1 to {most}"
         )
     return int(text)
-
-
-def span_s(text: str) -> float:
-    """Seconds of "60s", "36h" or "1.5d"; raises ArgumentTypeError."""
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*([smhd])", text.strip(), re.ASCII)
-    if not found or not float(found[1]):
-        raise argparse.ArgumentTypeError(
-            f"found {text!r:.40}; allowed is a number and s, m, h or d, e.g. 36h"
-        )
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
-
-
-def share(text: str) -> float:
-    """A share of 1 in "99%" or "0.99"; raises ArgumentTypeError."""
-    found = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*(%?)", text.strip(), re.ASCII)
-    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"found {text!r:.40}; allowed are shares, e.g. 99%")
-    return value
 
 
 MAYBE_CAMPAIGN = argument(

@@ -7,7 +7,6 @@ import argparse
 import signal
 import sys
 from dataclasses import replace
-from typing import Annotated
 
 from assay.cli import arguments as shared
 from assay.loading import ended_by_ctrl_c
@@ -24,58 +23,29 @@ from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of, site_to_plan_for
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
-from records.forms import Form, Part, as_text, key
 from reports.show.tables import Column
 
 
-class ListedCampaign(Part):
-    """A campaign."""
-
-    name: Annotated[str, key("Its name.")]
-    question: Annotated[str, key("Question that it asks.")]
-    environments: Annotated[list[str], key("Environments that it names.")]
-    checks: Annotated[list[str], key("Checks that it runs.")]
-    file: Annotated[str, key("Its file.")]
-
-
-class CampaignsForm(Form, kw_only=True):
-    """`assay plan` without a campaign: what can be asked."""
-
-    campaigns: Annotated[list[ListedCampaign], key("Every campaign.")]
-
-
-def _list_campaigns(*, as_json: bool) -> int:
-    """Print the list of campaigns."""
-    found = [_listed(name) for name in campaign_names()]
-    if as_json:
-        print(as_text(CampaignsForm(campaigns=found)), end="")
-        return ExitStatus.PASS
+def _list_campaigns() -> int:
+    """Print the campaigns, each with its question; a faulty one with its fault."""
+    rows = []
+    for name in campaign_names():
+        try:
+            rows.append((name, " ".join(load_campaign(name).question.split())))
+        except AssayError as error:
+            rows.append((name, f"faulty: {str(error).splitlines()[0]}"))
     screen = Screen()
-    screen.table([Column("campaign"), Column("asks")], [(one.name, one.question) for one in found])
+    screen.table([Column("campaign"), Column("asks")], rows)
     screen.line("what one would run, and what it costs: assay plan CAMPAIGN")
     return ExitStatus.PASS
-
-
-def _listed(name: str) -> ListedCampaign:
-    """A campaign of this name; of a faulty one the fault is in place of its question."""
-    try:
-        campaign = load_campaign(name)
-    except AssayError as error:
-        fault = f"faulty: {str(error).splitlines()[0]}"
-        return ListedCampaign(name=name, question=fault, environments=[], checks=[], file="")
-    return ListedCampaign(
-        name=name,
-        question=" ".join(campaign.question.split()),
-        environments=list(campaign.environments),
-        checks=sorted({case.check for case in campaign.cases}),
-        file=campaign.origin.file if campaign.origin else "",
-    )
 
 
 def plan_command(arguments: argparse.Namespace) -> int:
     """`assay plan`: print the plan."""
     if arguments.campaign is None:
-        return _list_campaigns(as_json=arguments.json)
+        if arguments.json:
+            raise AssayError("plan: --json has the plan of a campaign: give a CAMPAIGN")
+        return _list_campaigns()
     add_checks_of(arguments.site)
     campaign = load_campaign(arguments.campaign)
     found, note = site_to_plan_for(arguments.site)

@@ -16,6 +16,7 @@ import yaml
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import CHECK_FOLDERS, JSON, argument
+from assay.schema.document import clipped
 from assay.schema.problems import allowed_text, did_you_mean, listed
 from assay.screens.screen import Screen
 from assay.terminal import say
@@ -26,8 +27,6 @@ from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
 from reports.show.tables import Column
 
-#: Values of a default that a line shows.
-LISTED = 6
 INDENT = " " * 6
 
 
@@ -113,7 +112,8 @@ def _page(check: CheckDefinition[Any]) -> Iterator[str]:
     required = schema.get("required", [])
     for name in sorted(schema["properties"], key=lambda name: name not in required):
         node = schema["properties"][name]
-        default = "required" if name in required else f"default {_brief(node.get('default'))}"
+        brief = clipped(json.dumps(node.get("default"), ensure_ascii=False))
+        default = "required" if name in required else f"default {brief}"
         unit = "" if node["unit"] == "none" else f", in {node['unit']}"
         each = f", each {allowed_text(node['items'], schema)}" if "items" in node else ""
         yield f"  {name}: {default}{unit}; allowed is {allowed_text(node, schema)}{each}"
@@ -130,14 +130,6 @@ def _page(check: CheckDefinition[Any]) -> Iterator[str]:
     example = {"cases": [{"check": check.name, "fixed": dict(check.example)}]}
     text = yaml.safe_dump(example, sort_keys=False, default_flow_style=None)
     yield f"\nexample, in a campaign file\n{text.rstrip()}"
-
-
-def _brief(value: Any) -> str:
-    """A default as JSON, of a long list its ends."""
-    if isinstance(value, list) and len(value) > LISTED:
-        first, last = json.dumps(value[0]), json.dumps(value[-1])
-        return f"{len(value)} values from {first} to {last}"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _indented(text: str | None) -> str:

@@ -9,7 +9,7 @@ import os
 import signal
 from pathlib import Path
 
-from assay.build.builder import BuildRequest, build, prepare, resolve, spack_section
+from assay.build.builder import BuildRequest, build, prepare, spack_section
 from assay.build.sources import fill_from_distribution, fill_from_web
 from assay.build.spack import find_spack, locked, say_with_time
 from assay.cli import arguments as shared
@@ -134,7 +134,6 @@ def _fill_mirror(arguments: argparse.Namespace) -> int:
             fill_from_distribution(spack_home(), built, say_with_time)
         else:
             commands = prepare(find_spack(), BuildRequest(arguments.site, built), say_with_time)
-            resolve(commands)
             fill_from_web(commands)
     return ExitStatus.PASS
 

@@ -61,7 +61,7 @@ def init_site(
     ways = {key: proposal.ways_of(mpi, proposed[key], view.mpi_types) for key, mpi in mpis.items()}
     folders = [work_dir] if work_dir else _work_folders()
     folder, proof = _proven(data, ways, folders, say)
-    whole = proposal.proven_data({**data, "work_dir": folder}, ways, proof)
+    whole = proposal.proven_data({**data, "work_dir": folder}, proof)
     if not whole["environments"]:
         raise InfrastructureError(
             "no environment could be proven, so nothing was written; see the reasons above"

@@ -20,7 +20,6 @@ from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.loading import SlurmSite, callers_access
 from assay.sites.values import expanded
 from assay.terminal import Say
-from checks.common.evidence import Evidence
 from records.errors import AssayError
 from records.site.node_facts import NodeFacts
 from records.waiting import ATTEMPT_S, scaled
@@ -49,18 +48,17 @@ Ways = Mapping[str, Sequence[EnvironmentKeys]]
 @dataclass(frozen=True)
 class EnvironmentProof:
     """An environment on one kind of nodes. `faults`: why it is not proven; `nodes`: facts of those
-    that its job met; `way`: which of the ways started its ranks right, as `start` names it, with
-    their `evidence`; `counted`: whether interface counters saw its messages (None: not asked
-    between nodes); `on_node`: its programs do not compile where Assay is called.
+    that its job met; `keys`: those that follow from the ranks' evidence (None: left out), with
+    `started`: how, and the library; `counted`: whether interface counters saw its messages (None:
+    not asked between nodes); `on_node`: its programs do not compile where Assay is called.
     """
 
     faults: Sequence[str]
     nodes: Mapping[str, NodeFacts]
-    way: int = -1
-    start: str = ""
-    evidence: Evidence | None = None
-    counted: bool | None = None
-    on_node: bool = False
+    keys: Mapping[str, Any]
+    started: str
+    counted: bool | None
+    on_node: bool
 
 
 #: Proofs by partition and environment.
@@ -141,9 +139,7 @@ def ways_of(
     return [environment.model_copy(update=way) for way in ways]
 
 
-def proven_data(
-    data: dict[str, Any], ways: Mapping[str, Sequence[EnvironmentKeys]], proof: Proof
-) -> dict[str, Any]:
+def proven_data(data: dict[str, Any], proof: Proof) -> dict[str, Any]:
     """The site's data with what was proven: launchers, libraries, the link; without what failed."""
     environments: dict[str, Any] = {}
     partitions: dict[str, Any] = {}
@@ -153,8 +149,8 @@ def proven_data(
     }
     for proven in served.values():
         for name, environment in proven.items():
-            keys = data["environments"][name], ways[name][environment.way]
-            environments.setdefault(name, _proven_keys(*keys, environment))
+            keys = {**data["environments"][name], **environment.keys}
+            environments.setdefault(name, {key: value for key, value in keys.items() if value})
     for key, proven in served.items():
         if not proven:
             continue
@@ -171,24 +167,6 @@ def proven_data(
     on_job = any(proof.on_node for proven in served.values() for proof in proven.values())
     more = {"build_on": "job"} if on_job else {}
     return {**data, **more, "partitions": partitions, "environments": environments}
-
-
-def _proven_keys(
-    proposed: Mapping[str, Any], way: EnvironmentKeys, proof: EnvironmentProof
-) -> dict[str, Any]:
-    """The keys of an environment, with those that follow from its proof."""
-    assert proof.evidence is not None
-    library = proof.evidence.library
-    keys = {
-        **proposed,
-        "launcher": way.launcher,
-        "library": library_pattern(library),
-        "launcher_options": way.launcher_options,
-        "mpirun": way.mpirun,
-        "features": ["mpi", "mpi-3"] if (proof.evidence.standard or "0") >= "3" else None,
-        "preload": proposed.get("preload") if "ch4:ucx" in library else None,
-    }
-    return {key: value for key, value in keys.items() if value}
 
 
 def library_pattern(library: str) -> str:
@@ -276,10 +254,9 @@ def _environments(
     }
     proofs = {}
     for name, result in jobs.items():
-        proof = _judged(site, name, result(), per_node, on_node=name in on_nodes)
-        library = proof.evidence.library.partition(";")[0] if proof.evidence else ""
-        proven = f"is proven, started by `{proof.start}`: {library}"
+        proof = _judged(site, ways[name], name, result(), per_node, on_node=name in on_nodes)
         faults = f"is not proven: {'; '.join(proof.faults)}"
+        proven = f"is proven, started by {proof.started}"
         say(f"{partition}: {name} {faults if proof.faults else proven}")
         if proof.counted is False:
             say(f"{name}: no interface counter saw its messages between nodes")
@@ -288,19 +265,30 @@ def _environments(
 
 
 def _judged(
-    site: SlurmSite, name: str, result: ProbeResult, per_node: int, *, on_node: bool
+    site: SlurmSite,
+    ways: Sequence[EnvironmentKeys],
+    name: str,
+    result: ProbeResult,
+    per_node: int,
+    *,
+    on_node: bool,
 ) -> EnvironmentProof:
     """Proof of an environment by its job; `on_node`: its programs are built there."""
     trial, attempt = result.trials[name], result.trials[name].right
-    evidence = attempt.evidence if attempt else None
-    counted = None
-    if evidence and len(result.allocated) > 1:  # receivers' interfaces are to have seen it
-        links = evidence.links
-        counted = bool(links) and all(link.arrived_bytes >= link.sent_bytes for link in links)
+    counted, started, keys = None, "", dict[str, Any]()
+    if attempt and (evidence := attempt.evidence):
+        if len(result.allocated) > 1:  # receivers' interfaces are to have seen it
+            links = evidence.links
+            counted = bool(links) and all(link.arrived_bytes >= link.sent_bytes for link in links)
+        way, library = ways[trial.attempts.index(attempt)], evidence.library
+        started = f"`{attempt.label}`: {library.partition(';')[0]}"
+        keys = {
+            "launcher": way.launcher,
+            "library": library_pattern(library),
+            "launcher_options": way.launcher_options,
+            "mpirun": way.mpirun,
+            "features": ["mpi", "mpi-3"] if (evidence.standard or "0") >= "3" else None,
+            "preload": way.preload if "ch4:ucx" in library else None,
+        }
     faults = faults_of(site, name, result, per_node, counted=bool(counted))
-    if attempt is None:
-        return EnvironmentProof(faults, result.nodes)
-    way = trial.attempts.index(attempt)
-    return EnvironmentProof(
-        faults, result.nodes, way, attempt.label, evidence, counted=counted, on_node=on_node
-    )
+    return EnvironmentProof(faults, result.nodes, keys, started, counted, on_node)

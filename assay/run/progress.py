@@ -21,7 +21,7 @@ from rich.progress import Progress as Bar
 
 from assay.plan import Clock
 from assay.run.launches import Launch
-from assay.terminal import folded, own_stderr
+from assay.terminal import folded, own
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.metric import Register
 from records.run.queue_state import CurrentJob, QueueState, write_current
@@ -43,7 +43,7 @@ class Progress:
     """Prints to standard error; `live` shows a line that updates, otherwise plain lines."""
 
     def __init__(self, live: bool | None = None) -> None:
-        stream = own_stderr()
+        stream = own(sys.stderr)
         moves = stream.isatty()
         self._console = Console(file=stream, force_terminal=moves, highlight=False, soft_wrap=True)
         self._is_live = moves and not self._console.is_dumb_terminal if live is None else live

@@ -9,6 +9,7 @@ FORCE_COLOR colours nothing that is no terminal.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from typing import Literal
 
@@ -17,7 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.terminal import breaks, cells, own_stdout, width_of
+from assay.terminal import breaks, cells, own, width_of
 from records.text.plain_text import one_line
 from reports.render.terminal import Lines, Style, Styled
 from reports.show.tables import Column
@@ -36,7 +37,7 @@ class Screen(Lines):
     """Prints lines and tables."""
 
     def __init__(self) -> None:
-        stream = own_stdout()
+        stream = own(sys.stdout)
         self.width = width_of(stream)
         self._console = Console(
             file=stream,

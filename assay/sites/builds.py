@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from assay import BASE
-from assay.sites.description import VIEW, EnvironmentDescription, SiteDescription
+from assay.sites.description import VIEW, SiteDescription
 from checks.common.session.launch_commands import LAUNCHERS
-from records.errors import AssayError, InfrastructureError
 
 #: Where `make spack` puts Spack and its package repository.
 CLONES = BASE / "build" / "spack"
@@ -91,29 +89,3 @@ def with_spack(described: SiteDescription) -> SiteDescription:
             }
             environments[described.spack.name_of(name)] = like.model_copy(update=served)
     return described.model_copy(update={"environments": environments})
-
-
-def replaced_by_spack(described: SiteDescription) -> dict[str, EnvironmentDescription]:
-    """The environments that Spack built, under the names of those that they replace."""
-    if described.spack is None:
-        raise AssayError(f"site {described.name}: its site.yaml has no section `spack`")
-    served = {name for names in described.spack.views.values() for name in names}
-    return {
-        name: described.environments[described.spack.name_of(name)]
-        for name in described.environments
-        if name in served
-    }
-
-
-def build_facts(site: str, view: str) -> dict[str, Any]:
-    """The origins of `view`, as assay.build.builder notes them.
-
-    Raises InfrastructureError for a view whose build is not complete.
-    """
-    path = facts_file(site, view)
-    if not os.access(path, os.R_OK):
-        raise InfrastructureError(
-            f"site {site}: Spack has not built {view} (no {path}). Run: assay build --site {site}"
-        )
-    facts: dict[str, Any] = json.loads(path.read_bytes())
-    return facts

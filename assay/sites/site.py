@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import time
 from abc import ABC, abstractmethod
@@ -18,7 +20,7 @@ from assay import BASE, setup_command
 from assay.commands import Pause, run_command
 from assay.schema.model import Variant
 from assay.schema.problems import did_you_mean, listed
-from assay.sites.builds import build_facts, replaced_by_spack
+from assay.sites.builds import facts_file
 from assay.sites.description import VALUE, EnvironmentDescription, SiteDescription
 from assay.sites.values import expanded, unset_fault
 from checks.common.definition import SiteCapacity
@@ -226,7 +228,12 @@ class Site(ABC):
         """
         if builder in (None, "distribution"):
             return self
-        return self.changed(environments=replaced_by_spack(self.description))
+        described, built = self.description.environments, self.description.spack
+        if built is None:
+            raise AssayError(f"site {self.name}: its site.yaml has no section `spack`")
+        served = {name for names in built.views.values() for name in names}
+        stand_ins = {name: described[built.name_of(name)] for name in described if name in served}
+        return self.changed(environments=stand_ins)
 
     def without_nodes(self, names: Collection[str]) -> Self:
         """The site with launches kept off some of its nodes."""
@@ -248,12 +255,19 @@ class Site(ABC):
         )
 
     def spack_facts(self, name: str) -> dict[str, Any] | None:
-        """Origins of the environment `name`; None for one that Spack does not build.
-
-        Raises InfrastructureError when it is not built.
-        """
+        """Origins of the environment `name`, as assay.build.builder notes them; None for one that
+        Spack does not build. Raises InfrastructureError when its build is not complete."""
         view = self.description.environments[name].spack_view
-        return build_facts(self.name, view) if view else None
+        if view is None:
+            return None
+        path = facts_file(self.name, view)
+        if not os.access(path, os.R_OK):
+            raise InfrastructureError(
+                f"site {self.name}: Spack has not built {view} (no {path}). Run: assay build --site"
+                f" {self.name}"
+            )
+        facts: dict[str, Any] = json.loads(path.read_bytes())
+        return facts
 
 
 def _absence(path: str) -> str | None:

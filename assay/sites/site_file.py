@@ -110,24 +110,21 @@ def chosen(file: SiteFile, partition: str = "") -> SiteDescription:
 
 def complete(value: Mapping[str, Any]) -> dict[str, Any]:
     """The file's value with every partition and environment complete: what partitions share may
-    stand at the top; maps of environments merge by key. One of a wrong `like` is left out."""
+    stand at the top, whose options of sbatch come first; maps of environments merge by key. One of
+    a wrong `like` is left out."""
     shared = {key: value[key] for key in PartitionKeys.model_fields if key in value}
     whole = {key: inner for key, inner in value.items() if key not in shared}
     if isinstance(partitions := value.get("partitions"), dict):
-        whole["partitions"] = {
-            name: _with_shared(shared, own) if isinstance(own, dict) else own
-            for name, own in partitions.items()
-        }
+        whole["partitions"] = dict(partitions)
+        for name, own in partitions.items():
+            if isinstance(own, dict):
+                first, then = shared.get("access"), own.get("access")
+                whole["partitions"][name] = {**shared, **own}
+                if isinstance(first, list) and isinstance(then, list):
+                    whole["partitions"][name]["access"] = [*first, *then]
     if isinstance(environments := value.get("environments"), dict):
         whole["environments"] = dict(_environments(environments))
     return whole
-
-
-def _with_shared(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """A partition's keys after those at the top, whose options of sbatch come first."""
-    first, then = shared.get("access"), own.get("access")
-    both = {"access": [*first, *then]} if isinstance(first, list) and isinstance(then, list) else {}
-    return {**shared, **own, **both}
 
 
 def _environments(environments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 
 from assay.cli import main
 from assay.tests.published_forms import published
-from virtual_cluster import Cluster, ClusterSpec, up
+from virtual_cluster import Cluster, ClusterSpec, down, up
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def cluster() -> Iterator[Cluster]:
 
     made = up(ClusterSpec(CLUSTER, nodes=4, network="unlimited"), lambda _: None)
     yield made
-    made.down(lambda _: None)
+    down(made.name)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from assay.tests.test_in_one_job import in_job
 from assay.tests.test_run_on_cluster import campaign, own_name, records_of, run, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
-from virtual_cluster import ClusterSpec, up
+from virtual_cluster import ClusterSpec, down, up
 
 __all__ = ["in_job", "pytestmark"]
 CLUSTER = own_name("h")
@@ -23,7 +23,7 @@ HOPS = (
 def cluster():
     made = up(ClusterSpec(CLUSTER, nodes=4, switches="2"), lambda _: None)
     yield made
-    made.down(lambda _: None)
+    down(made.name)
 
 
 def test_launches_lie_as_far_apart_as_asked_and_say_so(cluster, folder):

@@ -17,7 +17,7 @@ from assay.tests.test_run_on_cluster import own_name
 from checks.common.json_lines import TOKEN
 from checks.common.session.launch_commands import launch_words
 from checks.common.sources import LIBRARY
-from virtual_cluster import ClusterSpec, up
+from virtual_cluster import ClusterSpec, down, up
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER
 
 CLUSTER = own_name("l")
@@ -92,7 +92,7 @@ def site(tmp_path_factory):
         made = OnCluster(read_description("here"))
     made.cluster = cluster
     yield made
-    cluster.down(lambda _: None)
+    down(cluster.name)
 
 
 def in_job(site, name, command):

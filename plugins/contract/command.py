@@ -21,9 +21,7 @@ from assay.cli.arguments import (
     argument,
     flag,
     repeated,
-    share,
     site,
-    span_s,
 )
 from assay.judging import STATUS
 from assay.schema.document import clipped
@@ -253,6 +251,25 @@ def _day(text: str | None) -> str:
     raise AssayError(f"--until: found {text!r:.40}; allowed is a day from {today} on")
 
 
+def _seconds(text: str) -> float:
+    """Seconds of "60s", "36h" or "1.5d"; raises ArgumentTypeError."""
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*([smhd])", text.strip(), re.ASCII)
+    if not found or not float(found[1]):
+        raise argparse.ArgumentTypeError(
+            f"found {text!r:.40}; allowed is a number and s, m, h or d, e.g. 36h"
+        )
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
+
+
+def _share(text: str) -> float:
+    """A share of 1 in "99%" or "0.99"; raises ArgumentTypeError."""
+    found = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*(%?)", text.strip(), re.ASCII)
+    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"found {text!r:.40}; allowed are shares, e.g. 99%")
+    return value
+
+
 _STARTED = (
     argument(
         "--contract FOLDER", "a started contract, or how it begins; default: the one started last"
@@ -260,13 +277,13 @@ _STARTED = (
     JSON,
 )
 _BY = argument("--by NAME", "who decides")
-_SHARE: dict[str, Any] = {"type": share, "metavar": "SHARE"}
+_SHARE: dict[str, Any] = {"type": _share, "metavar": "SHARE"}
 
 
 def _span(name: str, text: str, key: str = "") -> Argument:
     """An option whose value is a time, in s."""
     dest = key or f"{name}_s"
-    return argument(f"--{name}", text, dest=dest, type=span_s, metavar="TIME")
+    return argument(f"--{name}", text, dest=dest, type=_seconds, metavar="TIME")
 
 
 _WATCH = (

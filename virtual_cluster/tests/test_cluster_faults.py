@@ -65,10 +65,8 @@ def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: 
             os.kill(state.processes[part].pid, signal.SIGKILL)
         wait_for(lambda: not any(state.runs(part) for part in ("munged", "n2")))
         remedy = f"assay cluster revive --name {name}"
-        with pytest.raises(AssayError, match=remedy) as told:
+        with pytest.raises(AssayError, match=f"munged, n2 have ended; .*{remedy}"):
             virtual_cluster.up(ClusterSpec(name))
-        for part in ("its munged has ended", "node n2 has no power"):
-            assert part in str(told.value)
         os.kill(state.processes["slurmctld"].pid, signal.SIGKILL)
         wait_for(lambda: not state.runs("slurmctld"))
         with pytest.raises(AssayError, match=remedy) as told:

@@ -20,7 +20,7 @@ from assay.tests.test_run_on_cluster import ASSAY, own_name, wait_for
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from plugins.contract.stability.ledger import ClusterLook, WatchFolder
 from plugins.contract.stability.result import OutagePart, stability_result
-from virtual_cluster import Cluster, ClusterSpec, host, revive, up
+from virtual_cluster import Cluster, ClusterSpec, down, host, revive, up
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import folders, load_state
 from virtual_cluster.tests.clusters import run_in
@@ -137,7 +137,7 @@ def rehearsal(tmp_path: Path) -> Iterator[Rehearsal]:
             made.booker.kill()
             made.booker.wait()
     finally:
-        cluster.down(lambda _: None)
+        down(cluster.name)
 
 
 def plan_of(it: Rehearsal) -> list[tuple[float, str, Callable[[], object]]]:
