@@ -83,8 +83,6 @@ def test_shipped_and_right_campaigns_satisfy_it(name: str) -> None:
         ("{nb: 64}", "{nbb: 64}"),
         ("{nb: 64}", "{pfact: rigth}"),
         ("{nb: 64}", "{threshold: -1}"),
-        ("[1000, 2000]", "[1000, big]"),
-        ("{p: 1, q: 2}", "{p: 1, k: 2}"),
         ("[300, 600]", "[{from: 3}]"),
         ("pt2pt: 0.5", "SU3: 0.5"),
         ("node_hours: 5", "node_hours: 0"),
