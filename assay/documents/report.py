@@ -15,7 +15,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -33,7 +32,7 @@ from reports.checks.sections import CheckPart, check_parts
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run, load_run
 from reports.render import formats, html, markdown
-from reports.render.files import find_browser, print_page, write_folder
+from reports.render.files import print_page
 from reports.render.formats import junit
 from reports.render.html import fill_in
 from reports.result import Result, Section
@@ -199,11 +198,6 @@ def build_report(
     return Report(files, analysis, result)
 
 
-def default_formats() -> tuple[str, ...]:
-    """All formats; without the PDF where no browser can print it."""
-    return FORMATS if find_browser() else FORMATS[:-1]
-
-
 def take_out(run_dir: Path, folder: Path) -> list[Path]:
     """Write each picture of the run's report into `folder` as SVG and PNG; gives the files.
 
@@ -211,18 +205,6 @@ def take_out(run_dir: Path, folder: Path) -> list[Path]:
     """
     analysis = analyse(load_run(run_dir))
     return write_pictures(run_pictures(analysis, check_parts(analysis)), analysis.looks, folder)
-
-
-def write_document(result: Result[Any], folder: Path, stem: str) -> list[Path]:
-    """Write a result as page, text and, where a browser prints, PDF; gives the files. Raises
-    InfrastructureError when one cannot be written."""
-    page = html.page(result)
-    write_folder(folder, {f"{stem}.html": page, f"{stem}.md": markdown.text(result)})
-    kinds = ["html", "md"]
-    if find_browser():
-        print_page(page, folder / f"{stem}.pdf")
-        kinds.append("pdf")
-    return [folder / f"{stem}.{kind}" for kind in kinds]
 
 
 def _write_all(

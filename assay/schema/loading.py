@@ -219,19 +219,17 @@ def combinations(entry: CaseGroup, check: CheckDefinition[Any]) -> Iterator[dict
 
 
 def refuse_too_many_cases(campaign: Campaign) -> None:
-    """Raise AssayError with the arithmetic when the entries stand for more than MAX_CASES cases."""
-    counts = []
-    for index, entry in enumerate(campaign.cases):
-        lengths = [len(values) for values in entry.matrix.values()]
-        environments = len(campaign.environments_of(entry))
-        counts.append((math.prod(lengths) * environments, index, lengths, environments))
-    total = sum(count for count, *_ in counts)
-    if total > MAX_CASES:
-        count, index, lengths, environments = max(counts, key=lambda counted: counted[0])
+    """Raise AssayError when the entries stand for more than MAX_CASES cases, before any is made."""
+    counts = [
+        math.prod(map(len, entry.matrix.values())) * len(campaign.environments_of(entry))
+        for entry in campaign.cases
+    ]
+    if sum(counts) > MAX_CASES:
+        most = max(counts)
         raise AssayError(
-            f"{campaign.place(index)}: {' × '.join(map(str, lengths)) or '1'} × {environments}"
-            f" environments = {count} cases, {total} in the whole campaign; allowed are at most"
-            f" {MAX_CASES}; shorten the axes or split the campaign"
+            f"{campaign.place(counts.index(most))}: its axes and environments make {most} cases,"
+            f" {sum(counts)} in the whole campaign; allowed are at most {MAX_CASES}; shorten the"
+            " axes or split the campaign"
         )
 
 

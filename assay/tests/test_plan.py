@@ -18,8 +18,9 @@ from assay.schema import campaign_from_text, load_campaign
 from assay.sites.site import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
 from records.errors import AssayError, ExitStatus
-from records.run.plan import Plan, PlannedCase, case_id, case_ids
+from records.run.plan import Plan, PlannedCase, case_ids
 from records.site.topology import TopologyDescription
+from records.tests.made import case_id
 from reports.statistics.max_t import QUANTILE, detectable
 
 WYEAST = dataclasses.replace(
