@@ -93,9 +93,13 @@ def _members(files: RawFiles, launch: Launch) -> list[Shown]:
     """The files of a launch; of one that is missing or damaged, that."""
     shown, artifacts = [], launch.artifacts or {}
     paths = {kind: path for kind, path in raw_paths(artifacts).items() if is_member(path)}
-    texts = {kind: _read(files, path) for kind, path in paths.items()}
     for kind, path in paths.items():
-        head, tail, left_out = _ends(texts[kind])
+        try:
+            content = files.read(path)
+        except AssayError as error:
+            content = f"({error})".encode()
+        text = "(it is missing)" if content is None else content.decode("utf-8", "replace")
+        head, tail, left_out = _ends(text)
         name, sha256 = path.rpartition("/")[2], checksum_of(artifacts, kind)
         shown.append(Shown(kind, name, sha256, plain(head), plain(tail), left_out))
     return shown
@@ -109,15 +113,6 @@ def _ends(text: str) -> tuple[str, str, int]:
     if len(text) <= HEAD + TAIL:
         return text, "", 0
     return text[:HEAD], text[-TAIL:], cut + len(text) - HEAD - TAIL
-
-
-def _read(files: RawFiles, path: str) -> str:
-    """The text of a member; where it is missing or damaged, that."""
-    try:
-        content = files.read(path)
-    except AssayError as error:
-        return f"({error})"
-    return "(it is missing)" if content is None else content.decode("utf-8", "replace")
 
 
 #: The file of each format, and what it has; the page is printed where there is a browser.

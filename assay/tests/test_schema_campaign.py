@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign file is taken whole or refused with file, line and key of every fault, of its YAML too."""
+"""A campaign file is taken whole or refused with file, line and key of every fault."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tracemalloc
@@ -104,25 +103,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "way").symlink_to("deep")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def bind_socket(name):
-    socket.socket(socket.AF_UNIX).bind(name)
-
-
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (lambda made: Path(made).symlink_to("deep/file"), "is a link"),
-        (os.mkfifo, "is a FIFO"),
-        (os.mkdir, "is a folder"),
-        (bind_socket, "is a socket"),
-    ],
-)
-def test_what_is_no_regular_file_is_refused(folder, make, told):
-    make("made")
-    with pytest.raises(RefusedFileError, match=told):
-        open_regular(folder, "made")
 
 
 @pytest.mark.parametrize(

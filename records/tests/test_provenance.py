@@ -3,9 +3,6 @@
 
 import json
 
-import pytest
-
-from records.errors import AssayError
 from records.history.model import context_of
 from records.run import provenance as as_run
 from records.run.provenance import EnvironmentAsRun, Provenance, read_provenance
@@ -60,24 +57,6 @@ def test_provenance_comes_back_as_it_was_and_the_names_of_its_context_stay(tmp_p
         "variables.LAM_MPI_SSI_rpi": "sysv",
         "nodes": "n1 n2",
     }
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"site": {"network": "gigabit"}}, r"\.json:1: not a provenance: .*site\.network"),
-        ({"environments": None}, r"\$\.environments"),
-        ({"schema": 9}, "schema 9"),
-        (["no"], "not a provenance"),
-    ],
-)
-def test_a_missing_file_and_a_damaged_member_are_named(tmp_path, content, message):
-    path = tmp_path / "provenance.json"
-    with pytest.raises(AssayError, match=r"provenance\.json: cannot be read"):
-        read_provenance(path)
-    path.write_text(json.dumps(content))
-    with pytest.raises(AssayError, match=message):
-        read_provenance(path)
 
 
 def test_members_of_a_later_assay_are_passed_over(tmp_path):
