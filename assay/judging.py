@@ -51,7 +51,8 @@ def judged_run(
 
 
 def _judge(run: RunDirectory, criteria: Criteria, text: str, added: list[Path]) -> Dossier:
-    reruns = store.merged_reruns(store.known_reruns(run.path), added)
+    known = store.known_reruns(run.path)
+    reruns = list(dict.fromkeys(path.resolve() for path in [*known, *added]))
     for path in (run.path, *reruns):
         _refuse_unproven(open_run(str(path)), suites=criteria.unproven == "accept")
     dossier = make_dossier(

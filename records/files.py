@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from records.errors import AssayError
 
@@ -85,10 +84,3 @@ def force_to_disk(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def last_lines(file: BinaryIO, most_bytes: int) -> list[str]:
-    """The lines at the end of a file, stripped, none of them blank."""
-    file.seek(max(0, file.seek(0, os.SEEK_END) - most_bytes))
-    lines = file.read(most_bytes).decode(errors="replace").splitlines()
-    return [line.strip() for line in lines if line.strip()]

@@ -27,12 +27,13 @@ class Unit:
 
 #: Prefixes of lengths in bytes.
 BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
-_DECIMAL = dict(zip("PTGMk mµn", (1e15, 1e12, 1e9, 1e6, 1e3, 1.0, 1e-3, 1e-6, 1e-9), strict=True))
+_PREFIXES = {letter: 10.0 ** (18 - 3 * place) for place, letter in enumerate("EPTGMk mµn")}
+_PREFIXES["u"] = _PREFIXES["µ"]
 
 
 def _steps(prefixes: str, name: str) -> tuple[tuple[float, str], ...]:
     """Readable units of these decimal prefixes, a blank for none."""
-    return tuple((_DECIMAL[one], f"{one.strip()}{name}") for one in prefixes)
+    return tuple((_PREFIXES[prefix], f"{prefix.strip()}{name}") for prefix in prefixes)
 
 
 #: Units that Assay knows; a check may use others.
@@ -119,9 +120,6 @@ def beside_curve(at: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
     return tuple(item for item in at if item is not along)
 
 
-_PREFIXES = dict(
-    zip("nuµmkMGTPE", (1e-9, 1e-6, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18), strict=True)
-)
 _BINARY = dict(zip("KMGTPE", (2.0**power for power in range(10, 70, 10)), strict=True))
 _PER_S = r"\s*(?:/\s*|p(?=s$)|per\s+)(?:s|secs?|seconds?)"
 #: What is known, for messages and pages.

@@ -16,7 +16,7 @@ from typing import Annotated
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import HISTORY, JSON, NEWEST, RUN, argument, flag, pictures
-from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
+from assay.documents.report import FORMATS, Report, build_report, take_out
 from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for, run_of
 from assay.screens.pages import print_or_write, print_result
 from assay.screens.screen import Screen
@@ -31,7 +31,7 @@ from records.run.run_directory import RunDirectory, open_run
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.render import html
-from reports.render.files import write_file
+from reports.render.files import find_browser, write_file
 from reports.render.formats import openmetrics
 from reports.render.terminal import show
 from reports.result import ON_TERMINAL, Sample, Section
@@ -60,7 +60,7 @@ def report_command(arguments: argparse.Namespace) -> int:
         written = take_out(run.path, arguments.pictures)
         print(*written, sep="\n")
         return ExitStatus.PASS
-    formats = tuple(arguments.format or default_formats())
+    formats = tuple(arguments.format or (FORMATS if find_browser() else FORMATS[:-1]))
     made = build_report(run.path, arguments.out, formats)
     if arguments.json:
         print(as_text(report_form(made.analysis, made.files)), end="")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -108,8 +107,3 @@ def known_reruns(run_dir: Path) -> list[Path]:
         if not rerun.is_dir():
             raise AssayError(f"{path}: the re-run {name} is not there; bring it back to {rerun}")
     return reruns
-
-
-def merged_reruns(known: Sequence[Path], added: Sequence[Path]) -> list[Path]:
-    """The re-runs in the order they came, each once."""
-    return list(dict.fromkeys(path.resolve() for path in [*known, *added]))

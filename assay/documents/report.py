@@ -15,7 +15,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -33,7 +32,7 @@ from reports.checks.sections import CheckPart, check_parts
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run, load_run
 from reports.render import formats, html, markdown
-from reports.render.files import find_browser, print_page, write_folder
+from reports.render.files import print_page
 from reports.render.formats import junit
 from reports.render.html import fill_in
 from reports.result import Result, Section
@@ -94,9 +93,13 @@ def _members(files: RawFiles, launch: Launch) -> list[Shown]:
     """The files of a launch; of one that is missing or damaged, that."""
     shown, artifacts = [], launch.artifacts or {}
     paths = {kind: path for kind, path in raw_paths(artifacts).items() if is_member(path)}
-    texts = {kind: _read(files, path) for kind, path in paths.items()}
     for kind, path in paths.items():
-        head, tail, left_out = _ends(texts[kind])
+        try:
+            content = files.read(path)
+        except AssayError as error:
+            content = f"({error})".encode()
+        text = "(it is missing)" if content is None else content.decode("utf-8", "replace")
+        head, tail, left_out = _ends(text)
         name, sha256 = path.rpartition("/")[2], checksum_of(artifacts, kind)
         shown.append(Shown(kind, name, sha256, plain(head), plain(tail), left_out))
     return shown
@@ -110,15 +113,6 @@ def _ends(text: str) -> tuple[str, str, int]:
     if len(text) <= HEAD + TAIL:
         return text, "", 0
     return text[:HEAD], text[-TAIL:], cut + len(text) - HEAD - TAIL
-
-
-def _read(files: RawFiles, path: str) -> str:
-    """The text of a member; where it is missing or damaged, that."""
-    try:
-        content = files.read(path)
-    except AssayError as error:
-        return f"({error})"
-    return "(it is missing)" if content is None else content.decode("utf-8", "replace")
 
 
 #: The file of each format, and what it has; the page is printed where there is a browser.
@@ -199,11 +193,6 @@ def build_report(
     return Report(files, analysis, result)
 
 
-def default_formats() -> tuple[str, ...]:
-    """All formats; without the PDF where no browser can print it."""
-    return FORMATS if find_browser() else FORMATS[:-1]
-
-
 def take_out(run_dir: Path, folder: Path) -> list[Path]:
     """Write each picture of the run's report into `folder` as SVG and PNG; gives the files.
 
@@ -211,18 +200,6 @@ def take_out(run_dir: Path, folder: Path) -> list[Path]:
     """
     analysis = analyse(load_run(run_dir))
     return write_pictures(run_pictures(analysis, check_parts(analysis)), analysis.looks, folder)
-
-
-def write_document(result: Result[Any], folder: Path, stem: str) -> list[Path]:
-    """Write a result as page, text and, where a browser prints, PDF; gives the files. Raises
-    InfrastructureError when one cannot be written."""
-    page = html.page(result)
-    write_folder(folder, {f"{stem}.html": page, f"{stem}.md": markdown.text(result)})
-    kinds = ["html", "md"]
-    if find_browser():
-        print_page(page, folder / f"{stem}.pdf")
-        kinds.append("pdf")
-    return [folder / f"{stem}.{kind}" for kind in kinds]
 
 
 def _write_all(

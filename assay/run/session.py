@@ -41,7 +41,6 @@ from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
 from checks.common.slurm.job import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import InfrastructureError
-from records.files import last_lines
 from records.input_files import RefusedFileError, open_regular
 from records.run.brought import Brought
 from records.text.plain_text import one_line
@@ -232,7 +231,9 @@ class Session:
         """The last line in which ReFrame named an error, else its last line; "" where it is mute.
         Where its log is, which it says last, does not count."""
         with self._output.open("rb") as file:
-            lines = last_lines(file, GREATEST_TAIL_BYTES)
+            file.seek(max(0, file.seek(0, os.SEEK_END) - GREATEST_TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         said = [line for line in lines if not line.startswith("Log file(s) saved in")]
         errors = [line for line in said if re.search(r"\berror:", line, re.IGNORECASE)]
         return "".join((errors or said or lines)[-1:])

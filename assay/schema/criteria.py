@@ -4,7 +4,7 @@ their JSON Schema."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,6 @@ from records.criteria import (
     Criteria,
     Criterion,
     EfficiencyCriterion,
-    LimitCriterion,
     LinksCriterion,
     MixCriterion,
     RatioCriterion,
@@ -81,33 +80,8 @@ def criteria_problems(value: dict[str, Any], checks: Checks = CHECKS) -> Iterato
         seen.add(criterion.id)
         yield from _selection_problems(criterion, checks, place)
         yield from _limit_problems(criterion, checks, place)
-    yield from contradictions((("criteria", i), one) for i, one in enumerate(criteria.criteria))
     for index, waiver in enumerate(criteria.waivers):
         yield from one_of(waiver.criterion, seen, ("waivers", index, "criterion"))
-
-
-def contradictions(placed: Iterable[tuple[Location, Criterion]]) -> Iterator[Problem]:
-    """Limits of one value of which each keeps only what the other refuses."""
-    before: list[LimitCriterion] = []
-    for place, one in placed:
-        if not isinstance(one, LimitCriterion):
-            continue
-        for other in before:
-            same = (one.check, one.metric, one.where) == (other.check, other.metric, other.where)
-            if not same or (one.environment or other.environment) != (
-                other.environment or one.environment
-            ):
-                continue
-            for low, high in ((one, other), (other, one)):
-                least, most = low.at_least, high.at_most
-                if least is not None and most is not None and least > most:
-                    yield Problem(
-                        place,
-                        f"contradicts criterion {other.id}: {low.id} asks for at least {least:g}"
-                        f" {low.unit}, {high.id} for at most {most:g}; no machine can keep both,"
-                        " correct one",
-                    )
-        before.append(one)
 
 
 def _promise_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
@@ -121,10 +95,6 @@ def _promise_problems(criterion: Criterion, place: Location) -> Iterator[Problem
             (*place, "promise"),
             f"= {promise:g} is worse than the limit {limit:g}: a machine that keeps the promise"
             " would be refused; give a promise within the limit",
-        )
-    if isinstance(criterion, EfficiencyCriterion) and promise > 1:
-        yield Problem(
-            (*place, "promise"), f"= {promise:g} is above the peak itself; allowed is 1 at most"
         )
 
 

@@ -219,19 +219,17 @@ def combinations(entry: CaseGroup, check: CheckDefinition[Any]) -> Iterator[dict
 
 
 def refuse_too_many_cases(campaign: Campaign) -> None:
-    """Raise AssayError with the arithmetic when the entries stand for more than MAX_CASES cases."""
-    counts = []
-    for index, entry in enumerate(campaign.cases):
-        lengths = [len(values) for values in entry.matrix.values()]
-        environments = len(campaign.environments_of(entry))
-        counts.append((math.prod(lengths) * environments, index, lengths, environments))
-    total = sum(count for count, *_ in counts)
-    if total > MAX_CASES:
-        count, index, lengths, environments = max(counts, key=lambda counted: counted[0])
+    """Raise AssayError when the entries stand for more than MAX_CASES cases, before any is made."""
+    counts = [
+        math.prod(map(len, entry.matrix.values())) * len(campaign.environments_of(entry))
+        for entry in campaign.cases
+    ]
+    if sum(counts) > MAX_CASES:
+        most = max(counts)
         raise AssayError(
-            f"{campaign.place(index)}: {' × '.join(map(str, lengths)) or '1'} × {environments}"
-            f" environments = {count} cases, {total} in the whole campaign; allowed are at most"
-            f" {MAX_CASES}; shorten the axes or split the campaign"
+            f"{campaign.place(counts.index(most))}: its axes and environments make {most} cases,"
+            f" {sum(counts)} in the whole campaign; allowed are at most {MAX_CASES}; shorten the"
+            " axes or split the campaign"
         )
 
 
@@ -316,10 +314,8 @@ JsonSchema = dict[str, Any]
 
 
 def campaign_schema() -> JsonSchema:
-    """A JSON Schema (draft 2020-12) with a description and a unit on every key.
-
-    Each check has two definitions: its parameters, which `fixed` gives, and its axes in `matrix`.
-    """
+    """A JSON Schema (draft 2020-12) with a description and a unit on every key; each check has a
+    definition of its parameters, which `fixed` gives."""
     schema = Campaign.model_json_schema(by_alias=True)
     definitions: JsonSchema = schema["$defs"]
     entry, command = definitions["CaseEntry"], definitions["CommandEntry"]["properties"]
@@ -327,9 +323,8 @@ def campaign_schema() -> JsonSchema:
     entry["allOf"] = []
     for check in sorted(CHECKS):
         _define(check, definitions)
-        keys = {"fixed": f"#/$defs/{check}", "matrix": f"#/$defs/{check}.matrix"}
-        then = {"properties": {key: {"$ref": place} for key, place in keys.items()}}
         named = {"properties": {"check": {"const": check}}, "required": ["check"]}
+        then = {"properties": {"fixed": {"$ref": f"#/$defs/{check}"}}}
         entry["allOf"].append({"if": named, "then": then})
     for brought in (command, definitions["ReframeEntry"]["properties"]):
         for name in brought.keys() & entry["properties"].keys():
@@ -341,7 +336,7 @@ def campaign_schema() -> JsonSchema:
 
 
 def _define(check: str, definitions: JsonSchema) -> None:
-    """Add the parameters of a check, its axes, and what they refer to."""
+    """Add the parameters of a check, and what they refer to."""
     sizing = SizingKeys.model_json_schema(by_alias=True)
     model = CHECKS[check].parameters.model_json_schema(by_alias=True)
     definitions |= sizing["$defs"] | model.get("$defs", {})
@@ -352,23 +347,10 @@ def _define(check: str, definitions: JsonSchema) -> None:
     words = [{"enum": ["fill", "half", LINK]}, keys["ranks_per_node"]["anyOf"][0]]
     for name, further in (("ranks_per_node", words), ("turns", [{"const": "auto"}])):
         if name in parameters:
-            parameters[name] = alternatives(parameters[name], further)
-    place, axes = f"#/$defs/{check}", JsonSchema()
-    for name, node in parameters.items():
-        about = {key: node[key] for key in ("description", "unit")}
-        axes[name] = _axis(f"{place}/properties/{name}") | about
+            node = parameters[name]
+            about = {k: node[k] for k in ("description", "unit", "default") if k in node}
+            plain = {k: v for k, v in node.items() if k not in about and k != "title"}
+            own = node.get("anyOf") or [plain]
+            choices = [*own, *(one for one in further if one not in own)]
+            parameters[name] = {"anyOf": choices, **about}
     definitions[check] = {"type": "object", "properties": parameters, "additionalProperties": False}
-    definitions[f"{check}.matrix"] = {"properties": axes, "additionalProperties": _axis(place)}
-
-
-def _axis(place: str) -> JsonSchema:
-    return {"type": "array", "minItems": 1, "items": {"$ref": place}}
-
-
-def alternatives(node: JsonSchema, further: list[JsonSchema]) -> JsonSchema:
-    """The schema `node`, or one of the further ones."""
-    about: JsonSchema = {
-        key: node[key] for key in ("description", "unit", "default") if key in node
-    }
-    own = node.get("anyOf") or [{k: v for k, v in node.items() if k not in about and k != "title"}]
-    return {"anyOf": [*own, *(one for one in further if one not in own)], **about}

@@ -103,10 +103,6 @@ def allowed_text(node: JsonSchema, schema: JsonSchema) -> str:
         return json.dumps(node["const"])
     if "enum" in node:
         return listed(str(word) for word in node["enum"])
-    return _kind_text(node)
-
-
-def _kind_text(node: JsonSchema) -> str:
     kind, most, keys = node.get("type", ""), node.get("maxLength"), node.get("properties")
     if "pattern" in node:
         return "a name of up to 64 small letters, digits and hyphens, not starting with a hyphen"

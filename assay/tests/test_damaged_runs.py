@@ -19,7 +19,7 @@ from assay.tests.campaign_texts import CRITERIA
 from records.errors import AssayError
 from records.input_files import kind_at
 from records.run.chain import SEAL
-from records.run.plan import case_id
+from records.tests.made import case_id
 from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import chained as rechained
 

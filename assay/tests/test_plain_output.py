@@ -25,7 +25,7 @@ from records.errors import AssayError
 from records.run.plan import Plan
 from records.run.provenance import read_provenance
 from records.tests.made import plan_of, record
-from records.text.plain_text import SUBSTITUTE, WITHHELD, end_of_output, one_line, plain
+from records.text.plain_text import SUBSTITUTE, WITHHELD, one_line, plain
 
 pytestmark = pytest.mark.usefixtures("believed")
 
@@ -194,7 +194,3 @@ def test_no_text_of_a_run_leaves_with_a_control_character(
             assert_plain(text, str(file))
         elif file.is_file() and file.suffix != ".png":
             assert_plain(file.read_bytes().decode(), str(file))
-
-
-def test_a_line_that_only_ends_a_colour_is_no_last_line_of_an_output() -> None:
-    assert end_of_output(["\x1b[31mERROR: no such file", "\x1b[0m", ""]) == "ERROR: no such file"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign file is taken whole or refused with the file, line and key of every fault."""
+"""A campaign file is taken whole or refused with file, line and key of every fault."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from unittest.mock import Mock
 import pytest
 
 from assay.schema import campaign_from_text, campaign_names, load_campaign
+from assay.schema.document import Document, parse
 from assay.tests.campaign_texts import GOOD, spoiled
-from records.errors import AssayError
+from records.errors import AssayError, ExitStatus
 
 
 def refusal(text: str) -> str:
     with pytest.raises(AssayError) as caught:
         campaign_from_text("c.yaml", text)
+    assert caught.value.status == ExitStatus.BAD_INPUT
     return str(caught.value)
 
 
@@ -57,9 +59,7 @@ FAULTS = {
     "schema of the future": ("schema: 1", "schema: 2", "c.yaml:1: schema: found 2 (an integer)"),
     "no name": ("name: small\n", "", "c.yaml:1: name: is missing"),
     "name of a path": ("small", "../../etc", 'c.yaml:2: name: found "../../etc" (text); allowed'),
-    "name too long": ("small", "a" * 65, "c.yaml:2: name: found"),
     "number for text": ("Which is faster?", "5", "of 1 to 2000 characters; put it in quotes"),
-    "empty question": ("Which is faster?", '""', "c.yaml:3: question: found"),
     "unknown key": ("blocks: 3", "block: 3", "c.yaml:5: block: unknown key (did you mean blocks?)"),
     "no environments": ("[mpich, lam]", "[]", "c.yaml:4: environments: found a list of 0 values"),
     "environment twice": ("[mpich, lam]", "[lam, mpich, lam]", "c.yaml:4: environments[2]"),
@@ -70,7 +70,6 @@ FAULTS = {
         "blocks: {least: 6}",
         "c.yaml:5: blocks.greatest: is missing; allowed is an integer from 6 to 1000",
     ),
-    "too few to judge": ("blocks: 3", "blocks: {greatest: 5}", "found 5 (an integer); allowed is"),
     "greatest below least": (
         "blocks: 3",
         "blocks: {least: 8, greatest: 7}",
@@ -86,9 +85,7 @@ FAULTS = {
         "blocks: {greatest: 9, until: [point]}",
         "did you mean points?); allowed is score, checks, curves, points",
     ),
-    "blocks with a fraction": ("blocks: 3", "blocks: 3.0", "found 3.0 (a number); allowed is an"),
     "blocks left empty": ("blocks: 3", "blocks:", "blocks: found nothing; allowed is an integer"),
-    "seed too large": ("seed: 7", "seed: 9223372036854775808", "to 9223372036854775807"),
     "unknown check": ("- check: hpl", "- check: hlp", 'found "hlp" (text) (did you mean hpl?)'),
     "unknown parameter": ("{nb: 64}", "{nbb: 64}", "c.yaml:12: cases[0].fixed.nbb: unknown key"),
     "unknown axis": ("    n: [", "    nn: [", "c.yaml:11: cases[0].matrix.nn: unknown key (did"),
@@ -100,7 +97,6 @@ FAULTS = {
     "no parameter q": (", q: 1}, {p: 1, q: 2}", "}", "c.yaml:8: cases[0]: the parameter q is"),
     "negative threshold": ("{nb: 64}", "{threshold: -1}", "allowed is a number above 0 and"),
     "word for a word": ("{nb: 64}", "{pfact: rigth}", "(did you mean right?); allowed is left,"),
-    "size too large": ("[300, 600]", "[300, 1073741825]", "sizes[1]: found 1073741825"),
     "range half given": ("[300, 600]", "[{from: 3, step: 1}]", "sizes[0].to: is missing"),
     "range without step": ("[300, 600]", "[{from: 3, to: 5}]", "one of step and per_octave"),
     "range backwards": ("[300, 600]", "[{from: 5, to: 3, step: 1}]", "from = 5 is greater than"),
@@ -108,7 +104,6 @@ FAULTS = {
     "too many samples": ("600]}", "600], iterations: 1000000}", "iterations = 16000000 samples"),
     "foreign environment": ("[lam]\nlimits", "[lamm]\nlimits", "mean lam?); allowed is lam"),
     "negative limit": ("node_hours: 5", "node_hours: -5", "allowed is a number above 0"),
-    "too many retries": ("launch_s: 100", "retries: 4", "allowed is an integer from 0 to 3"),
     "criteria of its own": (
         "seed: 7",
         "seed: 7\ncriteria: [{metric: rate, at_least: 1}]",
@@ -122,7 +117,6 @@ FAULTS = {
         " rehearsal, standard",
     ),
     "criteria of no cluster": ("seed: 7", "seed: 7\njudged_by: {a: 1}", "c.yaml:7: judged_by.a"),
-    "weight zero": ("pt2pt: 0.5", "pt2pt: 0", "weights.pt2pt: found 0 (an integer)"),
     "weight of no check": ("pt2pt: 0.5", "startup: 1", 'weights.startup: found "startup"'),
 }
 
@@ -158,9 +152,8 @@ def test_too_many_cases_are_refused_by_arithmetic_alone() -> None:
     axes = f"    n: {values}\n    nb: {values}\n    nbmin: {values}\n"
     text = spoiled("    n: [1000, 2000]\n  fixed: {nb: 64}\n", axes)
     assert refusal(text) == (
-        "c.yaml:8: cases[0]: 2 × 1000 × 1000 × 1000 × 2 environments = 4000000000 cases,"
-        " 4000000001 in the whole campaign; allowed are at most 1000000; shorten the axes or split"
-        " the campaign"
+        "c.yaml:8: cases[0]: its axes and environments make 4000000000 cases, 4000000001 in the"
+        " whole campaign; allowed are at most 1000000; shorten the axes or split the campaign"
     )
 
 
@@ -208,3 +201,82 @@ def test_an_unreadable_file_says_why(folder: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Path, "open", denied)
     with pytest.raises(AssayError, match=r"cannot be read \(Permission denied\)"):
         load_campaign("mine.yaml")
+
+
+def test_plain_values_follow_yaml_1_2() -> None:
+    text = 'a: [1, -2, +3, 0.5, 1e9, true, null, word, "5", 2003-01-01]\n'
+    expected = {"a": [1, -2, 3, 0.5, 1e9, True, None, "word", "5", "2003-01-01"]}
+    assert parse("c.yaml", text, "") == expected
+
+
+def test_every_place_knows_its_line() -> None:
+    value = parse("c.yaml", "a:\n  b: 1\n  c:\n  - x\n  - y\n", "")
+    assert isinstance(value, Document)
+    for place, line in ((("a", "b"), 2), (("a", "c", 1), 5), (("a", "no such key"), 1)):
+        assert value.line_of(place) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: !!python/object/apply:os.system [x]", "the tag !!python/object/apply:os.system"),
+        ("a: !mine 5", "the tag !mine is not allowed"),
+        ("a: &x [5]\nb: *x", "an alias (*NAME) is not allowed; write it out"),
+        ("a: *x", "is not valid YAML: found undefined alias"),
+        ("a: [1, 2", "is not valid YAML: "),
+        ("a: 1\n--- \nb: 2\n", "holds more than one document"),
+        ('a: 1\nb: "\\UFFFFFFFF"', "c.yaml:2: holds an escape"),
+        (f"%YAML {'1' * 5000}.2\n--- 1", "holds an escape or a number"),
+        ("a: \x07", "the character U+0007 is not allowed in YAML"),
+    ],
+)
+def test_yaml_that_is_not_read_is_refused_in_one_line(text: str, message: str) -> None:
+    said = refusal(text)
+    assert said.startswith("c.yaml:")
+    assert message in said
+    assert "\n" not in said
+
+
+def test_deep_nesting_is_refused_before_it_is_built() -> None:
+    assert "nested more than 20 deep" in refusal("[" * 500_000)
+    assert "nested more than 20 deep" in refusal("a: " + "{b: " * 30 + "1" + "}" * 30)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n", "---\n"])
+def test_an_empty_file_says_what_a_campaign_needs(text: str) -> None:
+    said = refusal(text)
+    assert "is empty" in said or "found nothing" in said
+    assert "environments" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- a\n", "c.yaml:1: found a list of 1 values"),
+        ("word", 'c.yaml:1: found "word"'),
+        ("name: a\nseed: 1\nname: b\n", "c.yaml:3: name: the key name is already given in line 1"),
+        ("<<: {a: 1}\n", "the merge key << is not allowed"),
+        ("? [a, b]\n: 1\n", "a key is a mapping or a list; allowed are words"),
+        ("5: 1\n", "the key 5 is not a word; put it in quotes"),
+        *(
+            (f'question: "a{hidden}b"\n', "holds the hidden character U+")
+            for hidden in ("\\e[31m", "\\0", "\\u0085", "\u202e", "\u200b")
+        ),
+    ],
+)
+def test_a_campaign_is_a_mapping_of_distinct_words_to_visible_text(text: str, message: str) -> None:
+    assert message in refusal(text)
+
+
+@pytest.mark.parametrize("word", ["no", "No", "NO", "off", "yes", "On", "0x10", "012", "1_000"])
+def test_words_that_yaml_1_1_takes_for_switches_or_numbers_are_text(word: str) -> None:
+    assert parse("c.yaml", f"{word}: {word}\n", "") == {word: word}
+
+
+@pytest.mark.parametrize(
+    "number", [".nan", ".inf", "-.inf", "0x10", "0o17", "012", "1_000", "1:30", "1e999", "9" * 5000]
+)
+def test_numbers_are_finite_and_decimal(number: str) -> None:
+    said = refusal(f"seed: {number}\n")
+    assert "c.yaml:1: seed: found " in said
+    assert len(said.splitlines()[0]) < 300

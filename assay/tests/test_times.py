@@ -78,7 +78,7 @@ def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_second_plan_knows_what_the_first_run_took() -> None:
     first = plan_of()
-    assert {case.estimated_by for case in first.cases} == {"rough"}
+    assert {(case.measured, case.rough_s) for case in first.cases} == {(0, None)}
     launches = one_after_another(first, 7.0)
     second = plan_of(earlier=[made_run(first, launches)])
     assert {(case.estimate_s, case.measured) for case in second.cases} == {(7.0, 3)}

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from assay.schema.problems import checked, model_problems
 from checks.common.registry import Checks
 from plugins.contract.log import ContractCourse, ContractFolder
 from plugins.contract.model import Contract, Stage
-from records.criteria import Criteria, Criterion, LimitCriterion, Waiver
+from records.criteria import Criteria, LimitCriterion, Waiver
 from records.errors import AssayError
 from records.forms import DIALECT
 
@@ -190,7 +191,7 @@ def _every_problem(value: dict[str, Any]) -> Iterator[Problem]:
     except ValidationError as error:
         yield from model_problems(error, Contract, value)
     seen: set[str] = set()
-    placed: list[tuple[Location, Criterion]] = []
+    placed: list[tuple[Location, LimitCriterion]] = []
     stages = value.get("stages")
     for number, stage in enumerate(stages if isinstance(stages, list) else ()):
         if not isinstance(stage, dict):
@@ -209,4 +210,23 @@ def _every_problem(value: dict[str, Any]) -> Iterator[Problem]:
                 with suppress(ValidationError, AttributeError):
                     one = LimitCriterion.model_validate(entry)
                     placed.append((("stages", number, "criteria", index), one))
-    yield from faults.contradictions(placed)
+    yield from _contradictions(placed)
+
+
+def _contradictions(placed: Sequence[tuple[Location, LimitCriterion]]) -> Iterator[Problem]:
+    """Limits of one value of which each keeps only what the other refuses."""
+    for (_, other), (place, one) in combinations(placed, 2):
+        same = (one.check, one.metric, one.where) == (other.check, other.metric, other.where)
+        if not same or (one.environment or other.environment) != (
+            other.environment or one.environment
+        ):
+            continue
+        for low, high in ((one, other), (other, one)):
+            least, most = low.at_least, high.at_most
+            if least is not None and most is not None and least > most:
+                yield Problem(
+                    place,
+                    f"contradicts criterion {other.id}: {low.id} asks for at least {least:g}"
+                    f" {low.unit}, {high.id} for at most {most:g}; no machine can keep both,"
+                    " correct one",
+                )

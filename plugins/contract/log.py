@@ -9,6 +9,7 @@ contract, and `seal.json` says how many there were (records.run.chain).
 from __future__ import annotations
 
 import getpass
+import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,10 +22,10 @@ import msgspec
 
 from plugins.contract.model import Contract, Stage
 from records.errors import AssayError, InfrastructureError
-from records.files import held, write_whole
+from records.files import append_whole, held, write_whole
 from records.forms import Part, key
 from records.input_files import decoded, kind_at, whole_lines
-from records.run.chain import Chain, append_entry, chain_of
+from records.run.chain import Chain, chain_of, opened_to_append, write_seal
 from records.run.run_directory import RESULTS, refuse_other
 
 #: Where contracts are kept, below the folder in which `assay` is called.
@@ -55,6 +56,20 @@ class LogEntry(Part, kw_only=True, omit_defaults=True):
     role: Annotated[str, key("For which party.")] = ""
     reason: Annotated[str, key("Why.")] = ""
     chain: Annotated[str, key("The SHA-256 of the line before.")] = ""
+
+
+def append_entry(path: Path, chain: Chain, entry: Any) -> None:
+    """Add an entry, a struct with `chain`, to a file whose lines `chain` has followed, and seal its
+    folder: on disk when this returns. What a killed writer left of a line goes. Raises OSError."""
+    entry.chain = chain.due
+    line = msgspec.json.encode(entry)
+    descriptor = opened_to_append(path)
+    try:
+        append_whole(descriptor, line + b"\n")
+    finally:
+        os.close(descriptor)
+    chain.follow([line], [entry.chain])
+    write_seal(path.parent, chain)
 
 
 class ContractFolder:

@@ -10,7 +10,6 @@ import msgspec
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, argument, pictures
-from assay.documents.report import write_document
 from assay.run.status import fitting, run_of, unsaid
 from assay.screens.screen import Screen
 from plugins.papers.document import make_document
@@ -19,6 +18,8 @@ from plugins.papers.study import load_study, studies
 from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import refuse_other
+from reports.render import html, markdown
+from reports.render.files import find_browser, print_page, write_folder
 from reports.render.terminal import show
 from reports.show.draw import write_pictures
 
@@ -46,7 +47,13 @@ def paper_command(arguments: argparse.Namespace) -> int:
     folder = arguments.output or run / FOLDER
     refuse_other(folder, folder=True)
     result = paper_result(make_document(study, run))
-    written = write_document(result, folder, study.name)
+    page, name = html.page(result), study.name
+    files_of_text = {f"{name}.html": page, f"{name}.md": markdown.text(result)}
+    write_folder(folder, files_of_text)
+    written = [folder / file for file in files_of_text]
+    if find_browser():
+        written.append(folder / f"{name}.pdf")
+        print_page(page, written[-1])
     if arguments.pictures is not None:
         written += write_pictures(result.pictures(), result.looks, arguments.pictures)
     files = [str(path) for path in written]

@@ -24,8 +24,9 @@ import msgspec
 from msgspec import Struct, field
 
 from records.forms import Part, as_bytes, key
-from records.text.plain_text import end_of_output, one_line, plain_data
+from records.text.plain_text import one_line, plain_data
 
+_COLOUR, _SHOWN = re.compile("\x1b\\[[0-9;]*m"), 100
 #: Files at once, on nodes of many cores that others use too.
 _MOST_AT_ONCE = 8
 #: File in the folder of a process in which it leaves its listing.
@@ -211,6 +212,13 @@ def _listed(path: Path, root: str, around: Surroundings) -> Listing:
         found = _answer(file, Path(folder), status, around.limit_s)
     found.seconds = round(time.monotonic() - began, 3)
     return found
+
+
+def end_of_output(lines: Sequence[str]) -> str:
+    """The last of some lines that is not blank, without colours; of a long one its end."""
+    lines = [_COLOUR.sub("", line) for line in lines]
+    line = one_line(next((line for line in reversed(lines) if line.strip()), "no output yet"))
+    return line if len(line) <= _SHOWN else f"…{line[1 - _SHOWN :]}"
 
 
 def _answer(file: str, folder: Path, status: int | None, limit_s: float) -> Listing:

@@ -78,14 +78,20 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
-        self._refuse_other_files(create)
+        kind = kind_at(Path(os.path.realpath(path)))
+        if kind is None and not create:
+            raise AssayError(
+                f"{path}: there is no history yet; begin one with: assay nightly add RUN"
+            )
+        if kind not in (None, "a file"):
+            raise AssayError(f"{path}: is no regular file; give another with --history")
         with self.explained("opened"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self.database = sqlite3.connect(path, timeout=60, isolation_level=None)
             self.database.row_factory = sqlite3.Row
             for setting in _SETTINGS:
                 self.database.execute(f"PRAGMA {setting}")
-            kind, version = (
+            application, version = (
                 self.database.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("application_id", "user_version")
             )
@@ -94,7 +100,7 @@ class Store:
                     f"BEGIN;{_TABLES}PRAGMA application_id={APPLICATION_ID};"
                     f"PRAGMA user_version={SCHEMA};COMMIT;"
                 )
-            elif kind != APPLICATION_ID:
+            elif application != APPLICATION_ID:
                 raise AssayError(f"{path}: is a database, but no history of Assay; give another")
             elif OLDEST <= version < SCHEMA:
                 with self.transaction("opened") as database:
@@ -104,16 +110,6 @@ class Store:
                     f"{path}: is a history of schema {version}; this Assay reads schema {SCHEMA}."
                     " Use the Assay that wrote it."
                 )
-
-    def _refuse_other_files(self, create: bool) -> None:
-        """Raise AssayError for what is no file, and for one that is not there to be read."""
-        kind = kind_at(Path(os.path.realpath(self.path)))
-        if kind is None and not create:
-            raise AssayError(
-                f"{self.path}: there is no history yet; begin one with: assay nightly add RUN"
-            )
-        if kind not in (None, "a file"):
-            raise AssayError(f"{self.path}: is no regular file; give another with --history")
 
     @contextmanager
     def explained(self, what: str) -> Iterator[None]:

@@ -17,12 +17,11 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from records.errors import AssayError
-from records.files import append_whole, write_whole
+from records.files import write_whole
 from records.input_files import decoded, kind_at, opened, read_whole, whole_lines
 from records.values import Count
 
@@ -206,20 +205,6 @@ def chain_of(
     if fault := chain.missing():
         raise AssayError(f"{path}:{chain.records}: {fault}")
     return chain
-
-
-def append_entry(path: Path, chain: Chain, entry: Any) -> None:
-    """Add an entry, a struct with `chain`, to a file whose lines `chain` has followed, and seal its
-    folder: on disk when this returns. What a killed writer left of a line goes. Raises OSError."""
-    entry.chain = chain.due
-    line = msgspec.json.encode(entry)
-    descriptor = opened_to_append(path)
-    try:
-        append_whole(descriptor, line + b"\n")
-    finally:
-        os.close(descriptor)
-    chain.follow([line], [entry.chain])
-    write_seal(path.parent, chain)
 
 
 def opened_to_append(path: Path) -> int:

@@ -53,11 +53,12 @@ class Interim(msgspec.Struct, frozen=True, kw_only=True):
         head += f": {count} {'question is' if count == 1 else 'questions are'} open"
         if self.ended is None:
             return [f"{head}; it goes on with {self.going_told(plan)}"]
-        if self.ended == "blocks":
-            return [head, "no launch is left; the run ends"]
-        if self.ended == "forecast":
-            return [head, f"block {plan.blocks} would not tell either; the run ends"]
-        return [head, "limits.node_hours does not suffice for the next blocks; the run ends"]
+        why = {
+            "blocks": "no launch is left",
+            "forecast": f"block {plan.blocks} would not tell either",
+            "node_hours": "limits.node_hours does not suffice for the next blocks",
+        }
+        return [head, f"{why[self.ended]}; the run ends"]
 
     def going_told(self, plan: Plan) -> str:
         """Checks that go on: "startup of mpich, lam; hpl of all"."""

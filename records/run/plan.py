@@ -31,14 +31,10 @@ MOST_BLOCKS = 10_000
 SHORT_DIGITS, LONG_DIGITS = 8, 16
 _Share = Annotated[float, msgspec.Meta(ge=0)]
 
-_canonical = json.JSONEncoder(
+#: Canonical spelling of a JSON value: keys sorted, no blanks, UTF-8, no NaN.
+canonical_json = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 ).encode
-
-
-def canonical_json(value: object) -> str:
-    """Canonical spelling of a JSON value: keys sorted, no blanks, UTF-8, no NaN."""
-    return _canonical(value)
 
 
 def case_digest(
@@ -47,8 +43,8 @@ def case_digest(
     """SHA-256 over the canonical JSON of {check, environment, params}, in hexadecimal. `job` is
     what the case asks of its job beside ranks, a further key where there is such."""
     # The keys are in sorted order, so the parts can be put together; params are encoded once.
-    parts = {"check": _canonical(check), "environment": _canonical(environment)}
-    parts |= {"job": _canonical(job)} if job else {}
+    parts = {"check": canonical_json(check), "environment": canonical_json(environment)}
+    parts |= {"job": canonical_json(job)} if job else {}
     text = ",".join(f'"{name}":{part}' for name, part in (*parts.items(), ("params", params_json)))
     return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()
 
@@ -62,11 +58,6 @@ def case_ids(checks: Sequence[str], digests: Sequence[str]) -> list[str]:
         name if times[name] == 1 else f"{check}-{digest[:LONG_DIGITS]}"
         for name, check, digest in zip(short, checks, digests, strict=True)
     ]
-
-
-def case_id(check: str, environment: str, params: Mapping[str, Any]) -> str:
-    """The id of a single case with complete parameters."""
-    return f"{check}-{case_digest(check, environment, _canonical(params))[:SHORT_DIGITS]}"
 
 
 class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -100,11 +91,6 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     alone: bool | None = None
     switches: Literal["one", "several"] | None = None
     skipped: str | None
-
-    @property
-    def estimated_by(self) -> Literal["measured", "scaled", "rough"]:
-        """Source of `estimate_s`."""
-        return "measured" if self.measured else "rough" if self.rough_s is None else "scaled"
 
     @property
     def asked(self) -> str:

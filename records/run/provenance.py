@@ -14,7 +14,7 @@ import msgspec
 
 from records.errors import AssayError
 from records.input_files import decoded, read_whole
-from records.site.limits import Nominal, nominal
+from records.site.limits import Nominal, payload_rate
 from records.site.node_facts import NodeFacts
 from records.text.plain_text import WITHHELD, looks_secret, masked, plain_data
 from records.values import Count, Integer, PathWord, Scalar, SiteWord, Word
@@ -78,12 +78,12 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rates(self) -> Nominal:
         """The nominal rates, as its launches were held against them."""
-        return nominal(
-            bits_per_second=self.network.bits_per_second,
-            payload_share=self.network.payload_share,
-            burst_bytes=self.network.burst_bytes,
-            core_peak_flop_per_s=self.core_peak_flop_per_s,
-            memory_bytes_per_second=self.memory_bytes_per_second,
+        network = self.network
+        return Nominal(
+            link_bytes_per_s=payload_rate(network.bits_per_second, network.payload_share),
+            burst_bytes=network.burst_bytes or 0,
+            core_flop_per_s=self.core_peak_flop_per_s,
+            node_memory_bytes_per_s=self.memory_bytes_per_second,
         )
 
 

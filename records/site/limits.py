@@ -92,22 +92,9 @@ class Nominal(msgspec.Struct, frozen=True, kw_only=True):
     node_memory_bytes_per_s: float | None = None
 
 
-def nominal(
-    *,
-    bits_per_second: float | None,
-    payload_share: float | None,
-    core_peak_flop_per_s: float | None,
-    memory_bytes_per_second: float | None,
-    burst_bytes: float | None = None,
-) -> Nominal:
-    """The rates in a site's description or provenance."""
-    link = bits_per_second / 8 * (payload_share or 1.0) if bits_per_second else None
-    return Nominal(
-        link_bytes_per_s=link,
-        burst_bytes=burst_bytes or 0,
-        core_flop_per_s=core_peak_flop_per_s,
-        node_memory_bytes_per_s=memory_bytes_per_second,
-    )
+def payload_rate(bits_per_second: float | None, payload_share: float | None) -> float | None:
+    """Bytes a second that a link leaves to payload."""
+    return bits_per_second / 8 * (payload_share or 1.0) if bits_per_second else None
 
 
 def bound(

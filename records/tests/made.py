@@ -6,8 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from records.metric import Metric
-from records.run.plan import Plan, PlannedCase, Totals
+from records.run.plan import (
+    SHORT_DIGITS,
+    Plan,
+    PlannedCase,
+    Totals,
+    canonical_json,
+    case_digest,
+)
 from records.run.record import Record, RecordWriter
+
+
+def case_id(check: str, environment: str, params: dict[str, Any]) -> str:
+    """The id of a single case with complete parameters."""
+    digest = case_digest(check, environment, canonical_json(params))
+    return f"{check}-{digest[:SHORT_DIGITS]}"
 
 
 def planned(case_id: str, check: str, environment: str, **changes: Any) -> PlannedCase:

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file is written whole or not at all."""
+"""A file is written whole or not at all; of others only regular ones are opened."""
 
+from __future__ import annotations
+
+import os
 import resource
 import signal
 import subprocess
 import sys
+import tracemalloc
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
+from records.errors import AssayError
 from records.files import replacing, write_whole
+from records.input_files import MOST_BYTES, RefusedFileError, open_regular, read_whole
 
 
 @contextmanager
@@ -76,3 +82,47 @@ def test_a_writer_that_is_killed_leaves_the_earlier_file(tmp_path):
     argv = [sys.executable, "-c", program, str(tmp_path / "plan.json")]
     assert subprocess.run(argv, check=False).returncode == -signal.SIGKILL
     assert (tmp_path / "plan.json").read_bytes() == b"first"
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.touch()
+    os.truncate(path, MOST_BYTES + 1)
+    tracemalloc.start()
+    with pytest.raises(AssayError, match="is larger than"):
+        read_whole(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, with a file in a folder and a link to that."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "file").write_text("text")
+    (tmp_path / "way").symlink_to("deep")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["way/file"], "is behind a link"),
+        (["../secret", "deep/../deep/file", "/etc/passwd", "", "./x", "a//b"], "is no name below"),
+        (["a\0b", "\udc80" * 300, "\ud800", "x" * 5000], None),
+    ],
+    ids=["behind a link", "leads out", "no file can have it"],
+)
+def test_other_names_are_refused(folder, names, told):
+    for name in names:
+        with pytest.raises(RefusedFileError, match=told):
+            open_regular(folder, name)
+
+
+def test_a_file_is_opened_and_one_that_is_not_there_is_told_apart(folder):
+    with open_regular(folder, "deep/file") as file:
+        assert file.read() == b"text"
+    for name in ("none", "none/file"):
+        with pytest.raises(FileNotFoundError):
+            open_regular(folder, name)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records survive torn tails, full disks, damage; read many at a time they are the same."""
+"""Records survive torn tails, full disks, damage; what was changed in their chain is found at its
+line; read many at a time they are the same."""
 
 import errno
+import json
 import os
 
 import msgspec
@@ -9,7 +11,7 @@ import pytest
 
 from records.errors import AssayError, InfrastructureError
 from records.metric import Metric
-from records.run.chain import Chain
+from records.run.chain import EXTENSIONS, SEAL, Chain, chain_of, read_seal
 from records.run.record import CASE_ID, Belonging, RecordWriter, latest_attempts, read_records
 from records.run.record_lines import Value, batches
 from records.tests.made import plan_of, planned, record, written
@@ -26,21 +28,6 @@ def test_the_latest_attempt_counts_of_equals_the_last():
     other, twice = record(2, status="lost"), record(2, status="failed")
     found = latest_attempts([again, first, other, twice], CASE_ID)
     assert found == {("hpl-00000000", 1): again, ("hpl-00000000", 2): twice}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        (b'"schema":2', b'"schema":3', "schema is 3; allowed: 2"),
-        (b'"case_id"', b'"case"', ""),
-    ],
-)
-def test_damage_is_named_with_its_line(tmp_path, old, new, told):
-    path = written(tmp_path / "records.jsonl", record(1))
-    whole = path.read_bytes()
-    path.write_bytes(whole + whole.replace(old, new))
-    with pytest.raises(AssayError, match=rf"records\.jsonl:2: not a record: .*{told}"):
-        list(read_records(path))
 
 
 def test_a_torn_last_line_never_counted_and_is_cut_off(tmp_path):
@@ -94,3 +81,89 @@ def test_batches_hold_the_records_of_the_file(tmp_path):
     assert (batch.first, batch.cases) == (1, [0, 0])
     assert [whole(line) for line in batch.lines] == [whole(one) for one in read_records(path)]
     assert all(isinstance(metric, Value) for metric in batch.lines[0].metrics)
+
+
+BEGUN_WITH = ("plan.json", "provenance.json", "campaign.yaml")
+
+
+@pytest.fixture
+def run(tmp_path):
+    for name in BEGUN_WITH:
+        (tmp_path / name).write_text("{}")
+    written(tmp_path / "records.jsonl", *map(record, range(1, 7)))
+    return tmp_path
+
+
+def edit(run, change):
+    path = run / "records.jsonl"
+    path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
+
+
+def halved(lines):
+    return [*lines[:2], lines[2].replace(b'"value":1000000000.0', b'"value":5e8'), *lines[3:]]
+
+
+def without_chain(lines):
+    found = [json.loads(line) for line in lines]
+    return [json.dumps({**one, "chain": ""}).encode() + b"\n" for one in found]
+
+
+def test_an_untouched_run_is_whole_and_sealed_and_one_that_goes_on(run):
+    for records in (6, 7):
+        chain, seal = chain_of(run), read_seal(run)
+        assert chain.records == records
+        assert (seal.records, seal.head) == (records, chain.head)
+        written(run / "records.jsonl", record(7))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (halved, r"jsonl:4: the chain is broken: line 3 is not what was written"),
+        (lambda lines: [*lines[:2], *lines[3:]], r"jsonl:3: the chain is broken"),
+        (lambda lines: lines[1:], r"jsonl:1: the chain does not begin here"),
+        (lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]], r"jsonl:3: the chain is"),
+        (lambda lines: [*lines, lines[-1]], r"jsonl:7: the chain is broken"),
+        (lambda lines: lines[:3], r"jsonl:3: 3 records; the run was sealed with 6"),
+        (lambda lines: [], r"jsonl:0: 0 records; the run was sealed with 6"),
+        (lambda lines: [*lines[:5], halved([b"", b"", lines[5]])[2]], r"jsonl:6: is not the reco"),
+        (without_chain, r"jsonl:1: "),
+    ],
+)
+def test_every_change_is_found_at_its_line(run, change, told):
+    edit(run, change)
+    with pytest.raises(AssayError, match=told):
+        chain_of(run)
+
+
+@pytest.mark.parametrize("name", BEGUN_WITH)
+def test_what_the_run_began_with_is_part_of_the_chain(run, name):
+    (run / name).write_text('{"other": 1}')
+    with pytest.raises(AssayError, match=rf"{name}:1: is not the file that the run began with"):
+        chain_of(run)
+    (run / SEAL).unlink()
+    with pytest.raises(AssayError, match=r"jsonl:1: the chain does not begin here"):
+        chain_of(run)
+
+
+def test_nothing_is_added_to_a_broken_chain(run):
+    edit(run, halved)
+    before = (run / "records.jsonl").read_bytes()
+    with pytest.raises(AssayError, match="the chain is broken"):
+        RecordWriter(run / "records.jsonl")
+    assert (run / "records.jsonl").read_bytes() == before
+
+
+def test_an_extension_is_a_part_of_the_chain(run):
+    file = run / EXTENSIONS
+    file.write_text('{"records":6,"interims":[9]}\n')
+    assert chain_of(run).records == 6
+    written(run / "records.jsonl", record(7), record(8))
+    assert chain_of(run).records == read_seal(run).records == 8
+    for changed in ('{"records":6,"interims":[8]}\n', '{"records":5}\n', ""):
+        file.write_text(changed)
+        with pytest.raises(AssayError, match=r"jsonl:[67]: the chain is broken"):
+            chain_of(run)
+    file.write_text('{"records":6,"interims":[9]}\n{"records":9}\n')
+    with pytest.raises(AssayError, match="8 records; there were 9 when blocks were added"):
+        chain_of(run)

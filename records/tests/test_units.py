@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registers of units, flags and axes, and what they say of names that nobody registered; units
-of foreign benchmarks in SI."""
+"""Units, flags and axes by name, units of foreign benchmarks in SI; bounds of physics on the safe
+side."""
 
 import math
 
 import pytest
 
 from records.flags import MEANINGS, OVERSUBSCRIBED, meaning
+from records.metric import MetricDefinition
+from records.site.limits import Nominal, bound, is_beyond, payload_rate
 from records.units import UNITS, along_curve, axis_of, beside_curve, better_of, si_of, unit_of
 from reports.notation.units import about
 
@@ -73,3 +75,51 @@ def test_a_one_sided_reference_tells_the_direction_before_the_unit() -> None:
     assert better_of("s", -0.1, 0.1) == "lower"
     assert better_of("ns/day") == "higher"
     assert better_of("W", -0.1, 0.1) is None
+
+
+RATES = Nominal(link_bytes_per_s=1e8, core_flop_per_s=1e10, node_memory_bytes_per_s=2e10)
+SIZE = {"message_bytes": 65536}
+
+
+def metric(limit, better="higher"):
+    return MetricDefinition("m", "x", better, "a metric", limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("limit", "better", "at", "layout", "expected"),
+    [
+        *(("link", "higher", SIZE, (2, 1), 1e8), ("link", "lower", SIZE, (2, 1), 65536 / 1e8)),
+        ("link", "lower", {"message_bytes": 0}, (2, 1), None),
+        *(("link", "lower", {}, (2, 1), None), ("", "higher", SIZE, (2, 1), None)),
+        *(("link", "higher", SIZE, (2, 2), None), ("link", "higher", SIZE, (1, 1), None)),
+        ("links", "higher", {}, (4, 1), 4e8),
+        ("links", "higher", {"direction": "both-ways"}, (2, 1), 2e8),
+        ("links", "higher", {"direction": "one-way"}, (2, 1), 1e8),
+        *(("flop", "higher", {}, (4, 2), 4e10), ("memory", "higher", {}, (4, 2), 2e10)),
+    ],
+)
+def test_a_bound_is_what_the_parts_in_use_can_give(limit, better, at, layout, expected):
+    assert bound(metric(limit, better), at, *layout, RATES) == expected
+    assert bound(metric(limit, better), at, *layout, Nominal()) is None
+
+
+def test_a_rate_above_and_a_time_below_are_beyond():
+    assert is_beyond(metric("link"), 124.9e6, 117.7e6)
+    assert not is_beyond(metric("link"), 117.7e6, 117.7e6)
+    assert is_beyond(metric("link", "lower"), 0.5e-3, 0.55e-3)
+    assert not is_beyond(metric("link", "lower"), 0.6e-3, 0.55e-3)
+
+
+def test_what_a_shaped_link_passes_at_once_takes_no_turn():
+    rates = Nominal(link_bytes_per_s=100e6, burst_bytes=6000)
+    short, long = {"message_bytes": 4800}, {"message_bytes": 24000}
+    assert bound(metric("link"), short, 2, 1, rates) is None
+    assert bound(metric("link", "lower"), short, 2, 1, rates) is None
+    assert bound(metric("link"), long, 2, 1, rates) == pytest.approx(100e6 / 0.75)
+    assert bound(metric("link", "lower"), long, 2, 1, rates) == pytest.approx(18000 / 100e6)
+    assert bound(metric("link"), {}, 2, 1, rates) == 100e6
+
+
+def test_headers_leave_less_than_the_line_rate():
+    assert payload_rate(1e9, 1448 / 1538) == pytest.approx(117.7e6, rel=1e-3)
+    assert payload_rate(None, 0.9) is None

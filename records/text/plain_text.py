@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: Characters that a line shows of a program's output.
-_SHOWN = 100
 #: Replaces a character that is not shown.
 SUBSTITUTE = "\ufffd"
 _FORBIDDEN = re.compile(
@@ -33,7 +31,6 @@ _FORBIDDEN = re.compile(
     "\U000e0000-\U000e007f"  # tags
     "]"
 )
-_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 def plain(text: str) -> str:
@@ -53,13 +50,6 @@ def plain_data(data: Any) -> Any:
 def one_line(text: str) -> str:
     """`text` as part of a line: plain, and what separates words is a blank."""
     return text if text.isprintable() else " ".join(plain(text.replace("\r", " ")).split())
-
-
-def end_of_output(lines: Sequence[str]) -> str:
-    """The last line of what a program has printed that is not blank; of a long one its end."""
-    lines = [_COLOUR.sub("", line) for line in lines]
-    line = one_line(next((line for line in reversed(lines) if line.strip()), "no output yet"))
-    return line if len(line) <= _SHOWN else f"…{line[1 - _SHOWN :]}"
 
 
 def natural_order(names: Iterable[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 from bench.tests.simulated.machines import metric
 from records.criteria import Criteria
 from records.run.chain import chain_of, write_seal
-from records.run.plan import case_id
+from records.tests.made import case_id
 from reports.tests.synthetic import a_record, case, write_plan, write_records
 from reports.verdicts.acceptance.dossier import Dossier, make_dossier
 

@@ -13,8 +13,8 @@ import pytest
 from assay.documents.report import build_report
 from records.history.reading import read_history
 from records.history.store import Store
-from records.run.plan import case_id
 from records.run.run_directory import RunDirectory
+from records.tests.made import case_id
 from reports.verdicts.comparison import compare
 from reports.verdicts.nightly.check import read_night
 

@@ -17,7 +17,7 @@ from checks.common.registry import BROUGHT_FILE
 from checks.common.session.launch_commands import preparation
 from checks.common.slurm.job import ALLOCATION
 from records.plugins import hooks
-from records.site.limits import nominal
+from records.site.limits import Nominal, payload_rate
 
 #: Environment variable with the path of the site's description as JSON.
 SITE_FILE = "ASSAY_SITE_FILE"
@@ -28,7 +28,6 @@ _OF_SITE = (
 )
 #: How often ReFrame looks at jobs, per second.
 POLLS = {"poll_rate_max": 25, "poll_rate_min": 10, "poll_rate_decay": 0.01}
-_OF_LINK = ("bits_per_second", "payload_share", "burst_bytes")
 
 
 def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
@@ -71,10 +70,11 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
             **further.get("extras", {}),
             **{key: site[key] for key in _OF_SITE},
             "wire_is_counted": network["counted"],
-            "nominal": nominal(
-                **{key: network[key] for key in _OF_LINK},
-                core_peak_flop_per_s=site["core_peak_flop_per_s"],
-                memory_bytes_per_second=site["memory_bytes_per_second"],
+            "nominal": Nominal(
+                link_bytes_per_s=payload_rate(network["bits_per_second"], network["payload_share"]),
+                burst_bytes=network["burst_bytes"] or 0,
+                core_flop_per_s=site["core_peak_flop_per_s"],
+                node_memory_bytes_per_s=site["memory_bytes_per_second"],
             ),
             "down_nodes_return": site.get("down_nodes_return", True),
         },

@@ -16,11 +16,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from plugins.contract.log import append_entry
 from records.errors import AssayError, InfrastructureError
 from records.files import held
 from records.forms import Part, key
 from records.input_files import decoded, kind_at, whole_lines
-from records.run.chain import append_entry, chain_of
+from records.run.chain import chain_of
 from records.run.run_directory import RESULTS, refuse_other
 
 #: Folders of stability phases, one a site.

@@ -23,9 +23,10 @@ from checks.common.session.outcome import (
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import job_loss
 from plugins.reframe.classes.derived import TIMES
+from plugins.reframe.listing import end_of_output
 from records.flags import EXPECTED_FAILURE, REFERENCE_MISSED, UNEXPECTED_PASS, UNPROVEN
 from records.metric import Metric
-from records.text.plain_text import end_of_output, speaking
+from records.text.plain_text import speaking
 
 End = Literal["success", "failure", "skip", "xfailure", "xsuccess"]
 #: Slurm's states of a job that did not run to its end.

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from plugins.reframe.lister import _folder_of
-from plugins.reframe.listing import ListedReference, Listing, Surroundings, list_files
+from plugins.reframe.listing import (
+    ListedReference,
+    Listing,
+    Surroundings,
+    end_of_output,
+    list_files,
+)
 
 TEST = """
 import reframe as rfm
@@ -142,3 +148,7 @@ def test_a_folder_that_is_removed_while_modules_are_looked_for_has_none(
     monkeypatch.setattr(os, "scandir", scandir)
     file = str(tmp_path / "there/apps/hpl.py")
     assert _folder_of("wanted", file, str(tmp_path)) == str(tmp_path / "there")
+
+
+def test_a_line_that_only_ends_a_colour_is_no_last_line_of_an_output() -> None:
+    assert end_of_output(["\x1b[31mERROR: no such file", "\x1b[0m", ""]) == "ERROR: no such file"

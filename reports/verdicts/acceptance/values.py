@@ -18,7 +18,7 @@ from records.plugins import hooks
 from records.run.plan import PlannedCase
 from records.run.provenance import SiteAsRun
 from records.run.rerun import rerun_ids
-from records.site.limits import Nominal, nominal
+from records.site.limits import Nominal, payload_rate
 from records.site.pair_scans import NODE, PEER, SUMMARY, Indices
 from records.text.plain_text import natural_order
 from reports.judgement import LaunchKey
@@ -392,11 +392,12 @@ def _scanned(
 
 def stated_rates(site: SiteAsRun) -> Nominal:
     """The nominal rates that a site states."""
-    return nominal(
-        bits_per_second=_stated(site.network.bits_per_second),
-        payload_share=_stated(site.network.payload_share),
-        core_peak_flop_per_s=_stated(site.core_peak_flop_per_s),
-        memory_bytes_per_second=_stated(site.memory_bytes_per_second),
+    network = site.network
+    bits_per_second, share = _stated(network.bits_per_second), _stated(network.payload_share)
+    return Nominal(
+        link_bytes_per_s=payload_rate(bits_per_second, share),
+        core_flop_per_s=_stated(site.core_peak_flop_per_s),
+        node_memory_bytes_per_s=_stated(site.memory_bytes_per_second),
     )
 
 
