@@ -51,23 +51,16 @@ class CompleteBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     program: str
 
 
-class Neighbour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Another launch that ran at the same time: its place in the list, its nodes."""
-
-    launch_index: int
-    nodes: list[str]
-
-
 class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     """Message of a session on a launch; `launch_index` is its place in the list of launches.
 
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
     message is of no launch: `build` failed, one was `built` and can be kept, `progress` says what
     the session is doing, which prints to the file `output`, or `queue` where the current job is.
-    `beside` are launches that ran at the same time. `files` are paths of the raw output: script,
-    stdout, stderr; and of the values of a scan. `programs` are paths of what the launch executes,
-    apart from its launcher and the site's commands. `started_at`, `ended_at` and, of jobs that are
-    handed in at once, `submitted_at` are UTC.
+    `files` are paths of the raw output: script, stdout, stderr; and of the values of a scan.
+    `programs` are paths of what the launch executes, apart from its launcher and the site's
+    commands. `started_at`, `ended_at` and, of jobs that are handed in at once, `submitted_at` are
+    UTC.
     """
 
     status: Status | None = None
@@ -89,7 +82,6 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     build: BuildFailure | None = None
     built: CompleteBuild | None = None
     queue: QueueState | None = None
-    beside: list[Neighbour] = []
 
 
 def check_encoding(outcome: Outcome) -> None:
@@ -107,9 +99,7 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     outcome.launch_index = check.launch_index
     outcome.job_id = str(job.jobid) if job.jobid not in (None, "0") else None
     outcome.nodes = list(job.nodelist or [])
-    neighbours = getattr(job, "neighbours", {})
     outcome.programs = check.executed
-    outcome.beside = [Neighbour(index, nodes) for index, nodes in sorted(neighbours.items())]
     begin, end = interval or [
         slurm_seconds(job.slurm.get(key, "")) for key in ("StartTime", "EndTime")
     ]
