@@ -102,11 +102,6 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     skipped: str | None
 
     @property
-    def estimated_by(self) -> Literal["measured", "scaled", "rough"]:
-        """Source of `estimate_s`."""
-        return "measured" if self.measured else "rough" if self.rough_s is None else "scaled"
-
-    @property
     def asked(self) -> str:
         """Digest of what the case asks of its environment, that of its like in each other one."""
         return self._digest("")

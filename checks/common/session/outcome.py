@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcome of one launch, as a check sends it to the harness: one JSON line on a pipe.
+"""A launch as a session is asked for it, and its outcome, as a check sends it to the harness: one
+JSON line on a pipe.
 
 The harness that started the ReFrame session gives the pipe's descriptor in OUTCOME_FD and turns
 each line into a record. Without the variable nothing is sent.
@@ -34,6 +35,31 @@ PROGRAMS = "ASSAY_PROGRAMS"
 
 #: Launches of this session whose outcome was sent.
 _sent: set[int] = set()
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """Launch to come: a case's content, its layout, block and attempt. `undisturbed`: no other
+    runs meanwhile. A line of a session's list."""
+
+    index: int
+    case_id: str
+    check: str
+    environment: str
+    params: dict[str, Any]
+    ranks: int
+    ranks_per_node: int
+    nodes: int
+    block: int
+    attempt: int
+    limit_s: float
+    undisturbed: bool = True
+    cpus_per_task: int | None = None
+    resources: dict[str, dict[str, int | str]] = {}
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Case and block: what gets one record that counts."""
+        return self.case_id, self.block
 
 
 class BuildFailure(msgspec.Struct, forbid_unknown_fields=True):
