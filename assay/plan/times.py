@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from operator import attrgetter
 from statistics import median
 
 from msgspec.structs import replace
@@ -34,10 +33,6 @@ MOST_LOOKED_AT = 500
 PROOF_S, SESSION_S, BUILD_S, BETWEEN_S = 2.0, 3.0, 5.0, 0.5
 #: Gaps between launches after which their median is believed, and how many of the last are kept.
 FEW, GAPS = 3, 200
-#: Attributes that have to be the same of two sites for one to tell of the other.
-_SAME = tuple(
-    attrgetter(name) for name in ("name", "partition", "cores_per_node", "network.bits_per_second")
-)
 
 
 def interval(started_at: str | None, ended_at: str | None) -> tuple[float, float] | None:
@@ -185,12 +180,12 @@ SHIPPED = Durations()
 
 
 def earlier_times(site: SiteAsRun, campaign: str) -> Durations:
-    """Times in the newest run of a campaign below results/ on a site of the same partition, with
-    nodes and network that agree as far as they are known; runs that are damaged are left out."""
+    """Times in the newest run of a campaign below results/ on a site's partition; runs that are
+    damaged are left out."""
     for run in islice(newest_runs(), MOST_LOOKED_AT):
         with suppress(AssayError):
             was, plan = run.provenance().site, run.plan()
-            alike = all(of(was) == of(site) or None in (of(was), of(site)) for of in _SAME)
+            alike = (was.name, was.partition) == (site.name, site.partition)
             if plan.campaign == campaign and alike:
                 good = [entry for entry in run.ledger().entries if entry.status == "ok"]
                 if (clock := Clock(plan, records=good)).took:

@@ -20,10 +20,10 @@ from assay.probe.probe import Probes, WorkFolderError
 from assay.run import infrastructure
 from assay.run.environments import KeptBuilds, broken_message, lately_right, prove
 from assay.run.launches import (
-    Launch,
     RawArchives,
     RecordMaker,
     in_sessions,
+    launch_of,
     launches_to_come,
     reason_of,
 )
@@ -31,7 +31,7 @@ from assay.run.progress import Interruption, Progress, Waiting
 from assay.run.provenance import with_facts
 from assay.run.session import Session, WorkFolder
 from assay.sites.site import Site
-from checks.common.session.outcome import BuildFailure, Outcome
+from checks.common.session.outcome import BuildFailure, Launch, Outcome
 from checks.common.slurm.commands import HALTING_S, limits_s
 from checks.common.slurm.job import ENDING_S, Allocation
 from records.errors import AssayError, ExitStatus, InfrastructureError
@@ -110,7 +110,7 @@ class Driver:
                 for case in self.plan.cases:
                     if case.skipped is not None and case.id not in recorded:
                         skipped = Outcome("skipped", reason=case.skipped)
-                        launch = Launch.of(case, index=-1, block=0, attempt=1, limit_s=0.0)
+                        launch = launch_of(case, index=-1, block=0, attempt=1, limit_s=0.0)
                         self._append(self._records.record(launch, skipped), writer)
                 self._run_asked(writer)
                 if self.plan.sequential is not None:

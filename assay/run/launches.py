@@ -13,7 +13,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from io import BufferedReader
 from itertools import count, groupby, islice
 from operator import attrgetter
@@ -26,7 +25,7 @@ from assay.plan import block_order, launch_limit_s
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.registry import checks_with
-from checks.common.session.outcome import Outcome
+from checks.common.session.outcome import Launch, Outcome
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
@@ -47,6 +46,11 @@ _REASON_LENGTH = 4000
 #: What a record takes over from its launch, and from its outcome.
 _OF_LAUNCH = ("case_id", "check", "environment", "params", "ranks", "block", "attempt")
 _OF_OUTCOME = ("status", "started_at", "ended_at", "job_id", "nodes", "flags")
+#: What a launch takes over from its case.
+_OF_CASE = (
+    *("check", "environment", "params", "ranks", "ranks_per_node", "nodes"),
+    *("cpus_per_task", "resources"),
+)
 #: The values of 200 million pairs fit.
 MOST_POINTS_BYTES = 1 << 32
 #: Archives that are held open: at the end of a block launches of the next one may end first.
@@ -57,41 +61,9 @@ _PIECE_BYTES = 1 << 20
 _Open = Callable[[str], BufferedReader]
 
 
-@dataclass(frozen=True)
-class Launch:
-    """Launch to come: a case's content, its layout, block and attempt. `undisturbed`: no other
-    runs meanwhile."""
-
-    index: int
-    case_id: str
-    check: str
-    environment: str
-    params: dict[str, Any]
-    ranks: int
-    ranks_per_node: int
-    nodes: int
-    block: int
-    attempt: int
-    limit_s: float
-    undisturbed: bool = True
-    cpus_per_task: int | None = None
-    resources: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, case: PlannedCase, **further: Any) -> Launch:
-        """A launch of a planned case."""
-        return cls(case_id=case.id, **{name: getattr(case, name) for name in _OF_CASE}, **further)
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """Case and block: what gets one record that counts."""
-        return self.case_id, self.block
-
-
-_OF_CASE = (
-    *("check", "environment", "params", "ranks", "ranks_per_node", "nodes"),
-    *("cpus_per_task", "resources"),
-)
+def launch_of(case: PlannedCase, **further: Any) -> Launch:
+    """A launch of a planned case."""
+    return Launch(case_id=case.id, **{name: getattr(case, name) for name in _OF_CASE}, **further)
 
 
 def launches_to_come(
@@ -111,7 +83,7 @@ def launches_to_come(
                 continue
             if before is not None and before.status != "lost":
                 continue
-            yield Launch.of(
+            yield launch_of(
                 case,
                 index=next(index),
                 block=block,

@@ -20,8 +20,8 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from assay.plan import Clock
-from assay.run.launches import Launch
-from assay.terminal import folded, own
+from assay.terminal import folded
+from checks.common.session.outcome import Launch
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.metric import Register
 from records.run.queue_state import CurrentJob, QueueState, write_current

@@ -34,10 +34,9 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from assay.commands import libraries_of_python
-from assay.run.launches import Launch
 from assay.sites.site import Site
 from checks.common.registry import BROUGHT_FILE, FOLDERS
-from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
+from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Launch, Outcome
 from checks.common.slurm.job import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import InfrastructureError
@@ -265,10 +264,12 @@ def _variables(
 ) -> dict[str, str]:
     """Variables that tell a session its site, launches and builds, by files of the work folder."""
     described = {**site.session_data(), "reframe_prefix": str(work.session)}
-    lines = (json.dumps(launch.__dict__) for launch in launches)
     files = {
         "ASSAY_SITE_FILE": ("site.json", json.dumps(described)),
-        "ASSAY_LAUNCHES_FILE": ("launches.jsonl", "".join(f"{line}\n" for line in lines)),
+        "ASSAY_LAUNCHES_FILE": (
+            "launches.jsonl",
+            msgspec.json.Encoder().encode_lines(launches).decode(),
+        ),
     }
     if brought:
         files[BROUGHT_FILE] = "brought.json", msgspec.json.encode(brought).decode()

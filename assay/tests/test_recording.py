@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from assay.run.driver import Driver
-from assay.run.launches import Launch, RecordMaker
+from assay.run.launches import RecordMaker, launch_of
 from assay.run.status import run_status
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
@@ -62,7 +62,7 @@ def drive(tmp_path_factory):
         every = (one for one in run.records() if one.status == "ok" and one.check in ANSWERED)
         right = next(one for one in every if bool(one.profile) == profiled)
         case = next(one for one in run.plan().cases if one.id == right.case_id)
-        launch = Launch.of(case, index=0, block=right.block, attempt=right.attempt, limit_s=9.0)
+        launch = launch_of(case, index=0, block=right.block, attempt=right.attempt, limit_s=9.0)
         site, driver, written = SlurmSite(read_description("virtual")), Driver.__new__(Driver), []
         vars(driver).update(
             work=SimpleNamespace(open=None),

@@ -14,11 +14,11 @@ from rich.cells import cell_len
 from assay.cli import main
 from assay.cli.report import end
 from assay.plan import Clock
-from assay.run.launches import Launch
 from assay.run.progress import Progress
 from assay.run.status import run_status
 from assay.screens.screen import Screen
 from assay.terminal import MOST, WIDTH, plain_output
+from checks.common.session.outcome import Launch
 from records.errors import ExitStatus
 from records.run.run_directory import open_run
 from records.tests.made import plan_of, planned, record

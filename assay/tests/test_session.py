@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.run import session as sessions
-from assay.run.launches import Launch
 from assay.run.session import Session, WorkFolder
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
 from assay.tests.test_work_folder import made_run
+from checks.common.session.outcome import Launch
 from checks.common.slurm.job import ALLOCATION, Allocation
 from records.errors import InfrastructureError
 

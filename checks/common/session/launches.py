@@ -21,8 +21,8 @@ from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
 from checks.common import registry
-from checks.common.session.launching import LaunchRequest, LaunchTest, test_of
-from checks.common.session.outcome import report_refusal
+from checks.common.session.launching import LaunchTest, test_of
+from checks.common.session.outcome import Launch, report_refusal
 from records.plugins import hooks
 
 #: Environment variable with the path of the list of launches.
@@ -33,7 +33,7 @@ _rfm_test_registry = TestRegistry()
 
 
 def launch_test(
-    launch: LaunchRequest,
+    launch: Launch,
     tests: dict[str, type[LaunchTest]],
     module: str,
     checks: registry.Checks = registry.CHECKS,
@@ -78,7 +78,7 @@ def _register_all(path: str) -> None:
     for prepare in hooks("session_prepare") if brought else ():
         prepare(brought.values())
     for line in Path(path).read_bytes().splitlines():
-        launch = msgspec.json.decode(line, type=LaunchRequest)
+        launch = msgspec.json.decode(line, type=Launch)
         try:
             # The one variant, with its fixtures.
             _rfm_test_registry.add(launch_test(launch, made, __name__, checks), variant_num=0)

@@ -14,7 +14,6 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-import msgspec
 import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher, register_launcher
@@ -29,29 +28,18 @@ from checks.common.judging import EndedJob, JudgingError, judge
 from checks.common.registry import leaf_of
 from checks.common.session.builds import build_of
 from checks.common.session.launch_commands import LAUNCHERS, launch_words
-from checks.common.session.outcome import PROGRAMS, Outcome, WorkFolderError, emit, folder_trouble
+from checks.common.session.outcome import (
+    PROGRAMS,
+    Launch,
+    Outcome,
+    WorkFolderError,
+    emit,
+    folder_trouble,
+)
 from checks.common.slurm.commands import HALTING_S, HERE, limits_s
 from checks.common.slurm.scheduler import job_loss, run_options
 from checks.common.sources import LAUNCH_SCRIPTS, launch_files
 from records.site.topology import Topology, TopologyDescription
-
-
-class LaunchRequest(msgspec.Struct, frozen=True):
-    """A line of the list, as far as it is used."""
-
-    index: int
-    case_id: str
-    check: str
-    environment: str
-    params: dict[str, Any]
-    ranks: int
-    ranks_per_node: int
-    block: int
-    attempt: int
-    limit_s: float
-    undisturbed: bool = True
-    cpus_per_task: int | None = None
-    resources: dict[str, dict[str, int | str]] = {}
 
 
 @cache
@@ -105,7 +93,7 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
     #: The check, its class of run.py, the launch as it was asked for, and its parameters.
     definition: CheckDefinition[Any]
     leaf: type[MpiCheck]
-    asked: LaunchRequest
+    asked: Launch
     params: Any
     launch_index: int
     #: Case, block and attempt, by which and the seed its nodes are drawn.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcome of one launch, as a check sends it to the harness: one JSON line on a pipe.
+"""A launch as a session is asked for it, and its outcome, as a check sends it to the harness: one
+JSON line on a pipe.
 
 The harness that started the ReFrame session gives the pipe's descriptor in OUTCOME_FD and turns
 each line into a record. Without the variable nothing is sent.
@@ -36,6 +37,31 @@ PROGRAMS = "ASSAY_PROGRAMS"
 _sent: set[int] = set()
 
 
+class Launch(msgspec.Struct, frozen=True):
+    """Launch to come: a case's content, its layout, block and attempt. `undisturbed`: no other
+    runs meanwhile. A line of a session's list."""
+
+    index: int
+    case_id: str
+    check: str
+    environment: str
+    params: dict[str, Any]
+    ranks: int
+    ranks_per_node: int
+    nodes: int
+    block: int
+    attempt: int
+    limit_s: float
+    undisturbed: bool = True
+    cpus_per_task: int | None = None
+    resources: dict[str, dict[str, int | str]] = {}
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Case and block: what gets one record that counts."""
+        return self.case_id, self.block
+
+
 class BuildFailure(msgspec.Struct, forbid_unknown_fields=True):
     """A build that failed: of what, for which environment, and all that it printed."""
 
@@ -51,23 +77,16 @@ class CompleteBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     program: str
 
 
-class Neighbour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Another launch that ran at the same time: its place in the list, its nodes."""
-
-    launch_index: int
-    nodes: list[str]
-
-
 class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     """Message of a session on a launch; `launch_index` is its place in the list of launches.
 
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
     message is of no launch: `build` failed, one was `built` and can be kept, `progress` says what
     the session is doing, which prints to the file `output`, or `queue` where the current job is.
-    `beside` are launches that ran at the same time. `files` are paths of the raw output: script,
-    stdout, stderr; and of the values of a scan. `programs` are paths of what the launch executes,
-    apart from its launcher and the site's commands. `started_at`, `ended_at` and, of jobs that are
-    handed in at once, `submitted_at` are UTC.
+    `files` are paths of the raw output: script, stdout, stderr; and of the values of a scan.
+    `programs` are paths of what the launch executes, apart from its launcher and the site's
+    commands. `started_at`, `ended_at` and, of jobs that are handed in at once, `submitted_at` are
+    UTC.
     """
 
     status: Status | None = None
@@ -89,7 +108,6 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     build: BuildFailure | None = None
     built: CompleteBuild | None = None
     queue: QueueState | None = None
-    beside: list[Neighbour] = []
 
 
 def check_encoding(outcome: Outcome) -> None:
@@ -107,9 +125,7 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     outcome.launch_index = check.launch_index
     outcome.job_id = str(job.jobid) if job.jobid not in (None, "0") else None
     outcome.nodes = list(job.nodelist or [])
-    neighbours = getattr(job, "neighbours", {})
     outcome.programs = check.executed
-    outcome.beside = [Neighbour(index, nodes) for index, nodes in sorted(neighbours.items())]
     begin, end = interval or [
         slurm_seconds(job.slurm.get(key, "")) for key in ("StartTime", "EndTime")
     ]

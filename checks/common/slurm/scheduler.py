@@ -277,8 +277,8 @@ class AllocationScheduler(SqueueJobScheduler):
     One that is to be undisturbed waits until no other runs, and the others wait for it. Jobs are
     handed in while others run, so that only their steps remain to start when their turn comes.
 
-    Adds to a job: `slurm` and `loss`, as assay-slurm does, and `neighbours`: the nodes of each
-    launch that ran at the same time, by its index. A check may set the attributes of _DEFAULTS.
+    Adds to a job: `slurm` and `loss`, as assay-slurm does. A check may set the attributes of
+    _DEFAULTS.
     """
 
     def __init__(self) -> None:
@@ -301,7 +301,7 @@ class AllocationScheduler(SqueueJobScheduler):
         for name, value in {**_DEFAULTS, "drawn_by": job.name}.items():
             setattr(job, name, getattr(job, name, value))
         job._jobid, job._state = f"{self._allocation.job_id}.{self._handed_in}", "PENDING"
-        job.slurm, job.loss, job.neighbours, job.step = {}, None, {}, None
+        job.slurm, job.loss, job.step = {}, None, None
         job.dialogue = _dialogue(job, job._jobid)
         job.handed_in = job.ended = job.dialogue.handed_in
         job._submit_time = job.handed_in.wall
@@ -390,10 +390,6 @@ class AllocationScheduler(SqueueJobScheduler):
         if job.needs_s is not None and 60 * minutes <= left_s:
             step[1:1] = [f"--time={minutes}"]
         job._nodelist, job._nodespec, job._state = nodes, ",".join(nodes), "RUNNING"
-        for other in self._running:
-            if not other.step.over():
-                other.neighbours[job.launch_index] = nodes
-                job.neighbours[other.launch_index] = other._nodelist
         job.step = _Step([*step, "bash", job.script_filename], Path(job.workdir))
         self._running.append(job)
 

@@ -48,10 +48,9 @@ class Harness:
         self.scheduler.submit(job)
         return job
 
-    def until(self, true, *, polls=True):
+    def until(self, true):
         for _ in tries(120, 0.01):
-            if polls:
-                self.scheduler.poll()
+            self.scheduler.poll()
             if true():
                 return
         raise AssertionError("it did not come to that")
@@ -167,16 +166,6 @@ def test_a_step_is_limited_where_it_would_end_before_its_allocation(
     job = one.submit(ENDLESS, needs_s=needs_s)
     options = [word for word in one.words(job) if word.startswith("--time")]
     assert options == ([f"--time={limit}"] if limit else [])
-
-
-def test_those_that_have_ended_are_no_neighbours(harness):
-    one = harness()
-    before, beside = one.submit(FAILS), one.submit(RUNS.format(step=4))
-    one.until(before.step.over, polls=False)
-    job = one.submit(ENDLESS)
-    assert set(job.neighbours) == {1}
-    assert 2 not in before.neighbours
-    assert beside.neighbours[2] == job._nodelist
 
 
 EIGHT = [f"n{number}" for number in range(1, 9)]

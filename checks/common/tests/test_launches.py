@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from checks.common.session.launches import launch_test
-from checks.common.session.launching import LaunchRequest
+from checks.common.session.outcome import Launch
 from checks.common.sources import FURTHER_CHECKS
 from checks.common.tests.dry_runs import dry_run, make_site, write_launches
 from checks.common.tests.program_runs import ran
@@ -82,7 +82,7 @@ def session(tmp_path_factory):
 def test_nodes_are_drawn_by_case_block_and_attempt_not_by_the_place_in_what_is_left():
     def drawn_by(**changes):
         asked = {**GOOD, "check": "startup", "params": RING, "index": 0, **changes}
-        return launch_test(msgspec.convert(asked, LaunchRequest), {}, __name__).drawn_by
+        return launch_test(msgspec.convert(asked, Launch), {}, __name__).drawn_by
 
     assert drawn_by() == drawn_by(index=7) == "hello-12345678.1.1"
     others = [drawn_by(block=2), drawn_by(attempt=2), drawn_by(case_id="hello-1")]

@@ -5,6 +5,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from msgspec import to_builtins
 
 from assay.plan import make_plan
 from assay.run.launches import launches_to_come
@@ -74,7 +75,7 @@ def job_scripts(tmp_path_factory):
     features["lam"].add("program:su3_rmd")
     facts = SiteFacts("virtual", 4, 2, 2**33, features)
     launches = launches_to_come(make_plan(campaign_from_text("dry.yaml", CAMPAIGN), facts), {})
-    write_launches(folder, map(vars, launches))
+    write_launches(folder, map(to_builtins, launches))
     options = ["--exec-policy=serial", "--exec-order=name", "--keep-stage-files"]
     answer, scripts = dry_run(folder, "launches.py", *options)
     assert answer.returncode == 0, answer.stdout[-3000:]
@@ -104,8 +105,9 @@ def test_the_example_of_every_check_is_launched(tmp_path):
     for index, (name, check) in enumerate(CHECKS.items()):
         params = check.parameters.model_validate(check.example)
         placed = check.layout(params, cores)
-        asked = {"ranks": placed.ranks, "ranks_per_node": placed.ranks_per_node, "limit_s": 60.0}
+        asked = {"ranks": placed.ranks, "ranks_per_node": placed.ranks_per_node, "nodes": 1}
         asked |= {"index": index, "case_id": f"{name}-12345678", "check": name, "block": 1}
+        asked |= {"limit_s": 60.0}
         asked |= {"environment": "mpich" if "mpi" in check.features else "pvm", "attempt": 1}
         launches.append({**asked, "params": params.complete()})
     write_launches(tmp_path, launches)

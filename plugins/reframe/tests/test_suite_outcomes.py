@@ -85,7 +85,7 @@ def session(plan, folder: Path, settings: Path) -> list[Outcome]:
         one |= {**template, "launcher_options": []}
     files = {
         "ASSAY_SITE_FILE": json.dumps(site),
-        "ASSAY_LAUNCHES_FILE": "".join(f"{json.dumps(one.__dict__)}\n" for one in launches),
+        "ASSAY_LAUNCHES_FILE": msgspec.json.Encoder().encode_lines(launches).decode(),
         BROUGHT_FILE: msgspec.json.encode(plan.brought).decode(),
     }
     for name, text in files.items():
