@@ -55,6 +55,17 @@ COMMANDS = {
         "the JSON Schema of what people write, or of what --json prints", "assay.cli.schema:declare"
     ),
 }
+#: Former names of commands → what serves now.
+RENAMED = {
+    "acceptance": "`assay contract`",
+    "advise": "a campaign that runs the program on each library (docs/your-benchmark.md)",
+    "campaigns": "`assay plan` without a campaign",
+    "completion": "`assay --print-completion SHELL`",
+    "history": "`assay nightly`; for import and report `assay reframe`",
+    "init": "`assay site folder`",
+    "mirror": "`assay build --mirror`",
+    "raw": "`unzip -p RUN/raw/bBLOCK.zip 'CASE.*'`; `assay verify RUN` proves it",
+}
 
 
 def plugin_commands() -> dict[str, Command]:
@@ -101,8 +112,14 @@ class _Completion(argparse.Action):
 
 
 def make_parser(complete: Collection[str]) -> argparse.ArgumentParser:
-    """The parser of all commands; those in `complete` get their arguments, others only a name."""
+    """The parser of all commands; those in `complete` get their arguments, others only a name.
+
+    Raises AssayError where `complete` has the former name of a command.
+    """
     further = plugin_commands()
+    for word in complete:
+        if word in RENAMED and word not in further:
+            raise AssayError(f"{word}: this command is now {RENAMED[word]}")
     parser = _Parser(
         prog="assay",
         description="Evaluation campaigns for HPC clusters.",

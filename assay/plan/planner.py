@@ -203,14 +203,18 @@ def _refuse_above_limits(plan: Plan) -> None:
     """A sequential design ends where limits.node_hours is used up; its least blocks must fit."""
     totals, limits = plan.totals, plan.limits
     blocks = plan.sequential.interims[0] if plan.sequential else plan.blocks
-    estimate, allowed = totals.node_hours * blocks / plan.blocks, limits["node_hours"]
-    if allowed is not None and estimate > allowed:
-        raise AssayError(
-            f"campaign {plan.campaign}: {totals.launches * blocks // plan.blocks} launches"
-            f" ({totals.cases - totals.skipped} cases × {blocks} blocks) are estimated at"
-            f" {estimate:.6g} node-hours; limits.node_hours allows {allowed:g}: raise it, or lower"
-            " blocks or shorten the axes"
-        )
+    for key, estimate, unit in (
+        ("node_hours", totals.node_hours * blocks / plan.blocks, "node-hours"),
+        ("wall_time_s", Clock(plan).left_s(), "s of wall time"),
+    ):
+        allowed = limits[key]
+        if allowed is not None and estimate > allowed:
+            raise AssayError(
+                f"campaign {plan.campaign}: {totals.launches * blocks // plan.blocks} launches"
+                f" ({totals.cases - totals.skipped} cases × {blocks} blocks) are estimated at"
+                f" {estimate:.6g} {unit}; limits.{key} allows {allowed:g}: raise it, or lower"
+                " blocks or shorten the axes"
+            )
     feasible = (case for case in plan.cases if case.skipped is None)
     longest = max(feasible, key=lambda case: case.least_s, default=None)
     if longest is not None and longest.least_s > launch_limit_s(plan, longest):

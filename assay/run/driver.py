@@ -78,7 +78,7 @@ class Driver:
         self.ledger, self.interruption = ledger, interruption
         self.plan = run.plan()
         self.work = WorkFolder(site, run.path.resolve())
-        self._resume = f"assay run --resume {run.path}"
+        self._begun, self._resume = time.monotonic(), f"assay run --resume {run.path}"
         self.waiting = Waiting(run, progress, self.plan.limits.get("queue_s"))
         self.own_job = own_job
         if own_job is not None and (longest_s := site.description.longest_job_s) is not None:
@@ -255,11 +255,19 @@ class Driver:
                     faults = [*faults, message] if message.fault else []
                     self._heed(faults)
                 self.interruption.check()
+                self._refuse_overtime()
             status = session.wait()
             if any(launch.environment not in self._unbuilt for launch in waiting.values()):
                 end = f"status {status}, {session.last_line() or 'nothing said'}"
                 fault = f"ReFrame ended before its last launch ({end[:300]})"
         return fault
+
+    def _refuse_overtime(self) -> None:
+        """Raise AssayError once the campaign's wall time is used up."""
+        limit_s = self.plan.limits.get("wall_time_s")
+        if limit_s and time.monotonic() - self._begun - self.waiting.seconds > limit_s:
+            used = f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept"
+            raise AssayError(f"{used}. Continue with: {self._resume}", ExitStatus.INCONCLUSIVE)
 
     def _take_in(self, launch: Launch, message: Outcome, writer: RecordWriter) -> str | None:
         """Record a launch that has ended; gives the fault that kept it from being run, if any."""

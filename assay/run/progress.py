@@ -20,7 +20,7 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from assay.plan import Clock
-from assay.terminal import folded
+from assay.terminal import folded, own
 from checks.common.session.outcome import Launch
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.metric import Register

@@ -258,6 +258,12 @@ class Limits(Section):
     """Limits on the cost of a campaign; `assay plan` refuses one whose estimate is above."""
 
     node_hours: float | None = key("Node-hours of all launches.", "node h", None, gt=0)
+    wall_time_s: float | None = key(
+        "Time of all launches, one after another, without what they wait in a queue.",
+        "s",
+        None,
+        gt=0,
+    )
     queue_s: float | None = key(
         "Time that one launch may wait until Slurm starts it; then the run ends with status 3, to"
         " be resumed. Without it a run waits for as long as it takes.",

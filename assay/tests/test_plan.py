@@ -224,7 +224,9 @@ def test_a_campaign_none_of_whose_environments_is_there_is_refused() -> None:
     assert said.endswith("site virtual has lam, lam-lamd, mpich, openmpi")
 
 
-@pytest.mark.parametrize(("key", "value"), [("node_hours", "0.001"), ("launch_s", "1.01")])
+@pytest.mark.parametrize(
+    ("key", "value"), [("node_hours", "0.001"), ("wall_time_s", "10"), ("launch_s", "1.01")]
+)
 def test_an_estimate_above_a_limit_is_refused_with_numbers(key: str, value: str) -> None:
     said = refusal(spoiled("node_hours: 5, launch_s: 100", f"{key}: {value}"))
     assert re.search(rf"estimated at .*limits\.{key} .*{re.escape(value)}.*: raise it", said)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli import main
+from assay.cli.main import RENAMED
 from assay.tests.test_accept_every_campaign import stored_run
 from records.plugins import plugins
 
@@ -120,3 +122,9 @@ def test_a_plugin_that_cannot_be_imported_is_one_message(tmp_path):
     assert told.stderr.startswith(
         "assay: plugin broken_plugin:PLUGIN cannot be used: ModuleNotFound"
     )
+
+
+@pytest.mark.parametrize("word", RENAMED)
+def test_a_former_name_of_a_command_says_what_serves_now(capsys, word):
+    assert main([word, "x"]) == 2
+    assert RENAMED[word] in capsys.readouterr().err
