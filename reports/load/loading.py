@@ -70,22 +70,6 @@ class Run:
         """Number of blocks asked for, of what went on to the end."""
         return max(self.asked.values(), default=self.plan.blocks)
 
-    @cached_property
-    def judged_after(self) -> list[int]:
-        """The blocks after which a sequential design was judged; where that is not recorded, those
-        whose launches are all there."""
-        if self.interims or self.plan.sequential is None:
-            return [interim.block for interim in self.interims]
-        done, cases = self.launches.places(), self.plan.cases
-        begun = {(cases[index].environment, block) for index, block in done}
-        asked = [(index, case.environment) for index, case in enumerate(cases) if not case.skipped]
-        return [
-            block
-            for block in self.plan.sequential.interims
-            if any(at == block for _, at in begun)
-            and all((p, block) in done for p, name in asked if (name, block) in begun)
-        ]
-
     def case(self, launch: Launch) -> PlannedCase:
         """The planned case of a launch."""
         return self.plan.cases[launch.case]
