@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.forms import key
-from records.site.pair_scans import NODE, PEER, Indices, sample_told
-from records.text.plain_text import natural_order
-from reports.analysis.run import Analysis, Row
+from records.site.pair_scans import PEER, Indices, sample_told
+from reports.analysis.run import Analysis
+from reports.load.launches import Series
+from reports.load.scans import columns_of
 from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, significant
 from reports.show.lines import counted_footer, joined, picture_of
 from reports.show.panel import Heat, Panel, Picture, heat_panel, multiples, shares
@@ -89,34 +90,22 @@ def seen(analysis: Analysis, metric: str) -> list[Seen]:
         return []
     higher = definition.better == "higher"
 
-    def words(position: int) -> tuple[str, str]:
-        """Title, and what a launch leaves out; "" where it measures all pairs."""
-        case = analysis.run.plan.cases[position]
-        title = joined(*analysis.labels[_CHECK].parts(case), case.environment)
-        return title, sample_told(case.nodes, case.params) or ""
-
-    groups: dict[str, list[Row]] = {}
+    groups: dict[int, list[Series]] = {}
     for row in analysis.rows_of(_CHECK, metric):
         if row.series.at_value(PEER) is not None:
-            groups.setdefault(words(row.series.case)[0], []).append(row)
+            groups.setdefault(row.series.case, []).append(row.series)
+    found = [(case, columns_of(series)) for case, series in groups.items()]
+    found += [(s.case, s.columns(metric)) for s in analysis.run.scans if metric in s.metrics]
     result = []
-    for title, rows in groups.items():
-        sample = words(rows[0].series.case)[1]
-        ends = [[str(row.series.at_value(end)) for end in (NODE, PEER)] for row in rows]
-        names = natural_order({node for pair in ends for node in pair})
-        number = {name: index for index, name in enumerate(names)}
-        low, high = np.array([sorted(number[n] for n in pair) for pair in ends], np.int64).T
-        values = np.array([row.summary.median for row in rows])
-        n = max(row.summary.n for row in rows)
-        result.append(Seen(metric, title, n, names, (), low, high, values, higher, sample))
-    for scan in analysis.run.scans:
-        if metric in scan.metrics:
-            columns, (title, sample) = scan.columns(metric), words(scan.case)
-            switches = columns.switches if any(columns.switches) else ()
-            ends_of = columns.names, switches, columns.low, columns.high
-            values = np.nanmedian(columns.values, axis=1).astype(np.float64)
-            n = len(columns.blocks)
-            result.append(Seen(metric, title, n, *ends_of, values, higher, sample))
+    for position, columns in found:
+        case = analysis.run.plan.cases[position]
+        title = joined(*analysis.labels[_CHECK].parts(case), case.environment)
+        switches = columns.switches if any(columns.switches) else ()
+        ends = columns.names, switches, columns.low, columns.high
+        values = np.nanmedian(columns.values, axis=1).astype(np.float64)
+        sample = sample_told(case.nodes, case.params) or ""
+        n = len(columns.blocks)
+        result.append(Seen(metric, title, n, *ends, values, higher, sample))
     return result
 
 

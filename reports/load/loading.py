@@ -21,7 +21,7 @@ from records.run.provenance import Provenance, read_provenance
 from records.run.record import Belonging, Status, has_torn_tail
 from records.site.node_facts import differences
 from reports.load.launches import AtKey, Launch, Launches, Reader, Series, stacked
-from reports.load.scans import Scan, scans_of
+from reports.load.scans import Scan
 
 #: Facts of nodes that are not alike, in a warning.
 MOST_UNLIKE = 5
@@ -144,7 +144,7 @@ def load_run(directory: Path) -> Run:
         launches=launches,
         series=reader.series(),
         invalid=reader.series(on_purpose=True),
-        scans=scans_of(directory, reader.scans()),
+        scans=tuple(Scan(directory, case, files) for case, files in sorted(reader.scans().items())),
         nodes=tuple(sorted(reader.nodes)),
         warnings=tuple(warnings),
         profiled=reader.profiled,
