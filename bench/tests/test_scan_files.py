@@ -77,10 +77,10 @@ def test_of_a_large_machine_the_slow_pairs_are_listed(run):
 def test_a_file_that_is_not_of_its_record_is_refused(run, tmp_path):
     scan = run.scans[0]
     (tmp_path / "points").mkdir()
-    for one in scan.files:
-        data = bytearray((scan.directory / one.name).read_bytes())
+    for name, _ in scan.files.values():
+        data = bytearray((scan.directory / name).read_bytes())
         data[100] ^= 1
-        (tmp_path / one.name).write_bytes(data)
+        (tmp_path / name).write_bytes(data)
     with pytest.raises(AssayError, match="is not the file of its record"):
         dataclasses.replace(scan, directory=tmp_path).columns("pair_bandwidth")
 
