@@ -62,7 +62,7 @@ class Comparisons:
 def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Comparisons:
     """Compare all pairs of environments; score, checks, curves and points are one family."""
     if run.plan.sequential is not None:
-        return compare_after(run, labels, run.judged_after)
+        return compare_after(run, labels, [interim.block for interim in run.interims])
     family = gather(run, labels)
     serial = _serial(family.questions)
     return _judged(family, answers(family.questions, serial.wider if serial else 1.0), serial)

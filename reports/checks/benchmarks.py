@@ -8,16 +8,9 @@ from dataclasses import replace
 from reports.analysis.run import Analysis, Row
 from reports.checks.common import latency_and_bandwidth, over
 from reports.notation.units import ReadableUnit, count_text
-from reports.show.lines import (
-    EFFORT,
-    MESSAGE_LENGTH,
-    grid_of,
-    grouped,
-    length,
-    lines_picture,
-)
+from reports.show.lines import BY_LENGTH, grid_of, lines_picture
 from reports.show.panel import Axis, Picture
-from reports.show.rows import name_cell, range_cell
+from reports.show.rows import message_bytes, name_cell, range_cell
 from reports.show.section import Section, side_by_side_table
 from reports.show.tables import MOST_ROWS, Cell, Table, across, pivot
 
@@ -78,9 +71,10 @@ def against_length(analysis: Analysis) -> Picture | None:
     rows = [row for row in rows if analysis.case(row).ranks == greatest]
     return lines_picture(
         analysis,
-        grouped(analysis, rows, ("message_bytes", "ranks", *EFFORT), length),
-        length,
-        Axis(MESSAGE_LENGTH, scale="bytes"),
+        rows,
+        message_bytes,
+        BY_LENGTH,
+        without=("message_bytes", "ranks"),
         anchor="picture-collective-length",
         title="Time of collective operations against message length,"
         f" {count_text(greatest, 'process')}",
@@ -99,12 +93,13 @@ def rate_against_grid(analysis: Analysis) -> Picture | None:
         return None
     return lines_picture(
         analysis,
-        grouped(analysis, rows, without=("p", "q")),
+        rows,
         lambda row: float(order.index(grid_of(analysis.case(row).params))),
         Axis(
             "process grid P × Q",
             ticks={float(index): f"{p} × {q}" for index, (p, q) in enumerate(order)},
         ),
+        without=("p", "q"),
         anchor="picture-hpl-grid",
         title="HPL rate against process grid",
         caption="One panel for each N; grids by number of ranks.",
@@ -150,6 +145,7 @@ SECTIONS = {
                 "ranks",
                 anchor="picture-startup",
                 title="Start-up against ranks",
+                from_zero=True,
                 caption="Times from the start of the launcher (MPI_Init: its own time); daemon boot"
                 " and halt are part of the whole start, not of the launch.",
             ),
@@ -166,7 +162,6 @@ SECTIONS = {
                 title="HPL rate against N",
                 caption="One panel for each process grid.",
                 least=2,
-                from_zero=False,
             ),
             rate_against_grid,
         )

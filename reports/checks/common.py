@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from reports.analysis.run import Analysis, Row
-from reports.show.lines import grouped, lines_picture, size_picture
+from reports.show.lines import BY_LENGTH, lines_picture
 from reports.show.panel import Axis, Picture
 from reports.show.rows import message_bytes
 
@@ -65,43 +65,20 @@ def echo_times(
 
 
 def over(
-    check: str,
-    metrics: Sequence[str],
-    parameter: str,
-    axis: str,
-    *,
-    anchor: str,
-    title: str,
-    caption: str,
-    least: int = 1,
-    from_zero: bool = True,
+    check: str, metrics: Sequence[str], parameter: str, axis: str, least: int = 1, **words: Any
 ) -> DrawPicture:
     """Metrics against a parameter, a panel for each combination of what else varies; None where
-    the parameter has fewer than `least` values."""
+    the parameter has fewer than `least` values. `words` are those of `lines_picture`."""
 
     def picture(analysis: Analysis) -> Picture | None:
-        rows = [analysis.rows_of(check, metric) for metric in metrics]
-
         def place(row: Row) -> float:
             case = analysis.case(row)
             return float({"ranks": case.ranks, **case.params}.get(parameter, 0))
 
-        if len({place(row) for of_metric in rows for row in of_metric}) < least:
+        rows, x = analysis.rows_of(check, *metrics), Axis(axis, counts=True)
+        if len({*map(place, rows)}) < least:
             return None
-        return lines_picture(
-            analysis,
-            [
-                curve
-                for of_metric in rows
-                for curve in grouped(analysis, of_metric, without=(parameter,))
-            ],
-            place,
-            Axis(axis, counts=True),
-            anchor=anchor,
-            title=title,
-            caption=caption,
-            from_zero=from_zero,
-        )
+        return lines_picture(analysis, rows, place, x, without=(parameter,), **words)
 
     return picture
 
@@ -120,13 +97,18 @@ def latency_and_bandwidth(check: str, *metrics: str) -> DrawPicture:
         plain = chosen_construct(rows)
         mine = [row for row in rows if row.series.at_value("construct") == plain]
         drawn = [row for row in mine if message_bytes(row)]
-        return size_picture(
+        return lines_picture(
             analysis,
             drawn,
-            f"picture-{check}",
-            "Latency and bandwidth",
-            f"{plain or 'Send and receive'}, all lengths measured"
+            message_bytes,
+            BY_LENGTH,
+            without=("message_bytes",),
+            anchor=f"picture-{check}",
+            title="Latency and bandwidth against message length",
+            caption=f"{plain or 'Send and receive'}, all lengths measured"
             + ("; 0 bytes stand in the tables." if len(drawn) < len(mine) else "."),
+            log_y=True,
+            from_zero=True,
         )
 
     return picture

@@ -13,7 +13,7 @@ from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.labels import lattice_text
 from reports.notation.units import fixed, percent, readable_unit
-from reports.show.lines import grouped, lines_picture
+from reports.show.lines import lines_picture
 from reports.show.panel import Axis, Picture
 from reports.show.rows import name_cell, value_cell
 from reports.show.section import Section
@@ -115,9 +115,10 @@ def time_picture(analysis: Analysis) -> Picture | None:
     rows = [item.rows["program_time"] for series in strong_series(analysis) for item in series]
     return lines_picture(
         analysis,
-        grouped(analysis, rows, without=LAYOUT[4:]),
+        rows,
         lambda row: float(analysis.case(row).ranks),
         Axis("ranks", scale="log", counts=True),
+        without=LAYOUT[4:],
         anchor="picture-su3-time",
         title="Program time against ranks",
         caption="One panel for each lattice.",

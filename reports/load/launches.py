@@ -341,12 +341,12 @@ class Reader:
 
     def scans(self) -> dict[int, dict[int, tuple[str, str]]]:
         """For each case the files with the values of its counted scans and their checksums, by
-        block."""
+        ascending block."""
         result: dict[int, dict[int, tuple[str, str]]] = {}
         for index, file in self._scanned.items():
             if self._counted[index]:
                 result.setdefault(self._case[index], {})[self._block[index]] = file
-        return result
+        return {case: dict(sorted(files.items())) for case, files in result.items()}
 
     def series(self, *, on_purpose: bool = False) -> list[Series]:
         """The series over the counted launches that are ok, or invalid on purpose."""

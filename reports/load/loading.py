@@ -21,7 +21,7 @@ from records.run.provenance import Provenance, read_provenance
 from records.run.record import Belonging, Status, has_torn_tail
 from records.site.node_facts import differences
 from reports.load.launches import AtKey, Launch, Launches, Reader, Series, stacked
-from reports.load.scans import Scan, scans_of
+from reports.load.scans import Scan
 
 #: Facts of nodes that are not alike, in a warning.
 MOST_UNLIKE = 5
@@ -69,22 +69,6 @@ class Run:
     def blocks(self) -> int:
         """Number of blocks asked for, of what went on to the end."""
         return max(self.asked.values(), default=self.plan.blocks)
-
-    @cached_property
-    def judged_after(self) -> list[int]:
-        """The blocks after which a sequential design was judged; where that is not recorded, those
-        whose launches are all there."""
-        if self.interims or self.plan.sequential is None:
-            return [interim.block for interim in self.interims]
-        done, cases = self.launches.places(), self.plan.cases
-        begun = {(cases[index].environment, block) for index, block in done}
-        asked = [(index, case.environment) for index, case in enumerate(cases) if not case.skipped]
-        return [
-            block
-            for block in self.plan.sequential.interims
-            if any(at == block for _, at in begun)
-            and all((p, block) in done for p, name in asked if (name, block) in begun)
-        ]
 
     def case(self, launch: Launch) -> PlannedCase:
         """The planned case of a launch."""
@@ -160,7 +144,7 @@ def load_run(directory: Path) -> Run:
         launches=launches,
         series=reader.series(),
         invalid=reader.series(on_purpose=True),
-        scans=scans_of(directory, reader.scans()),
+        scans=tuple(Scan(directory, case, files) for case, files in sorted(reader.scans().items())),
         nodes=tuple(sorted(reader.nodes)),
         warnings=tuple(warnings),
         profiled=reader.profiled,

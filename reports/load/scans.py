@@ -45,70 +45,48 @@ class PairColumns:
 
 
 @dataclass(frozen=True)
-class ScanFile:
-    """The file of one launch: its path below the run directory, and its SHA-256."""
-
-    block: int
-    name: str
-    sha256: str
-
-
-@dataclass(frozen=True)
 class Scan:
-    """The counted launches of one case whose values are in files; `metrics` are their columns."""
+    """The counted launches of one case whose values are in files: by ascending block the path of
+    each below the run directory, and its SHA-256."""
 
     directory: Path
     case: int
-    files: tuple[ScanFile, ...]
+    files: Mapping[int, tuple[str, str]]
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that the first file has."""
-        return _metrics_of(self._checked(self.files[0]))
+        import polars as pl  # slow: 0.1 s
+
+        path = self._checked(*next(iter(self.files.values())))
+        with _table(path, "values"):
+            return tuple(name for name in pl.read_parquet_schema(path) if name not in (NODE, PEER))
 
     def columns(self, metric: str) -> PairColumns:
         """All values of a metric."""
-        parts = []
-        for file in self.files:
-            path = self._checked(file)
-            names, switches, ends, values = _read_table(path, metric)
-            parts.append(
-                pair_columns(names, ends, file.block, values, switches=switches, where=str(path))
-            )
-        return joined(parts)
+        return joined(
+            [_read(self._checked(*file), metric, block) for block, file in self.files.items()]
+        )
 
-    def _checked(self, one: ScanFile) -> Path:
+    def _checked(self, name: str, sha256: str) -> Path:
         """The path of a file that is what its record says."""
-        if one.name not in self._known:
-            with opened_below(self.directory, one.name) as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != one.sha256:
+        if name not in self._known:
+            with opened_below(self.directory, name) as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
                     raise AssayError(
-                        f"{self.directory / one.name}: is not the file of its record (its checksum"
+                        f"{self.directory / name}: is not the file of its record (its checksum"
                         " is another); restore it, or report the run without it"
                     )
-            self._known.add(one.name)
-        return self.directory / one.name
+            self._known.add(name)
+        return self.directory / name
 
     @cached_property
     def _known(self) -> set[str]:
         return set()
 
 
-def _metrics_of(path: Path) -> tuple[str, ...]:
-    """The metrics that a file has. Raises AssayError where it is no table of pairs."""
-    import polars as pl  # slow: 0.1 s
-
-    with _table(path, "values"):
-        return tuple(name for name in pl.read_parquet_schema(path) if name not in (NODE, PEER))
-
-
-def _read_table(
-    path: Path, metric: str
-) -> tuple[list[str], list[str], NDArray[np.int64], NDArray[np.float32]]:
-    """Names of nodes, their switches, two rows of ends as numbers of names, values of a metric.
-
-    Raises AssayError where the file is no table of pairs with it.
-    """
+def _read(path: Path, metric: str, block: int) -> PairColumns:
+    """Values of a metric in a file. Raises AssayError where it is no table of pairs with it."""
     import polars as pl  # slow: 0.1 s
 
     with _table(path, metric):
@@ -128,7 +106,7 @@ def _read_table(
         values = frame[metric].cast(pl.Float32).to_numpy()
     if not (np.isfinite(values) & (values > 0)).all():
         raise AssayError(f"{path}: holds a {metric} that cannot be measured")
-    return names, switches or [""] * len(names), ends, values
+    return pair_columns(names, ends, block, values, switches=switches, where=str(path))
 
 
 @contextmanager
@@ -221,13 +199,3 @@ def _codes(part: PairColumns, names: tuple[str, ...]) -> Indices:
     index = {name: number for number, name in enumerate(names)}
     number = np.array([index[name] for name in part.names], dtype=np.int64)
     return number[part.low] * len(names) + number[part.high]
-
-
-def scans_of(
-    directory: Path, files: Mapping[int, Mapping[int, tuple[str, str]]]
-) -> tuple[Scan, ...]:
-    """The scans of a run: for each case the file and checksum by block."""
-    return tuple(
-        Scan(directory, case, tuple(ScanFile(b, *blocks[b]) for b in sorted(blocks)))
-        for case, blocks in sorted(files.items())
-    )

@@ -23,7 +23,7 @@ from reports.notation.units import (
     significant,
 )
 from reports.show.panel import Axis, Mark, Panel, Picture, Series, written
-from reports.show.rows import environments, message_bytes
+from reports.show.rows import environments
 
 T = TypeVar("T")
 
@@ -37,6 +37,7 @@ EFFORT = (
 )
 #: What is written below an axis of message lengths.
 MESSAGE_LENGTH = "message length"
+BY_LENGTH = Axis(MESSAGE_LENGTH, scale="bytes")
 #: More launch points than this in one panel are not drawn one by one; the caption says so.
 MOST_POINTS = 400
 #: A line of more points is thinned to every k-th; the caption says so.
@@ -74,43 +75,13 @@ def picture_of(
     return Picture(anchor, title, caption, panels, legend)
 
 
-def length(row: Row) -> float:
-    """The place of a row on an axis of message lengths."""
-    return float(message_bytes(row))
-
-
-def size_picture(
-    analysis: Analysis,
-    rows: Sequence[Row],
-    anchor: str,
-    title: str,
-    caption: str = "One panel for each pair of send and receive.",
-) -> Picture | None:
-    """Metrics against message length, log-x; times log–log, rates beside the line rate."""
-    by_metric = []
-    for metric in dict.fromkeys(row.series.metric for row in rows):
-        mine = [row for row in rows if row.series.metric == metric]
-        by_metric.append(grouped(analysis, mine, ("message_bytes", *EFFORT), length))
-    curves = [item for together in zip_longest(*by_metric) for item in together if item]
-    return lines_picture(
-        analysis,
-        curves,
-        length,
-        Axis(MESSAGE_LENGTH, scale="bytes"),
-        anchor=anchor,
-        title=f"{title} against message length",
-        caption=caption,
-        log_y=True,
-        from_zero=True,
-    )
-
-
 def lines_picture(
     analysis: Analysis,
-    curves: Sequence[Curves],
+    rows: Iterable[Row],
     place: Callable[[Row], float],
     axis: Axis,
     *,
+    without: Sequence[str] = (),
     anchor: str,
     title: str,
     caption: str,
@@ -118,10 +89,15 @@ def lines_picture(
     from_zero: bool = False,
     most: int = MOST_PANELS,
 ) -> Picture | None:
-    """Picture with a panel for each of `curves`, its rows at their `place` on `axis`, or None.
+    """Picture of rows at their `place` on `axis`, or None: a panel for each metric and what else
+    varies but `without`.
 
     `log_y` is for times, else `from_zero`; the line rate is drawn across rates by length.
     """
+    sizes = axis.scale == "bytes"
+    curves = grouped(
+        analysis, rows, (*without, *(EFFORT if sizes else ())), place if sizes else None
+    )
     means: dict[str, list[float]] = {}
     for row in (row for item in curves for row in item.rows):
         means.setdefault(row.unit, []).append(row.summary.mean)
@@ -134,7 +110,7 @@ def lines_picture(
         is_log = log_y and first.unit == "s"
         lines = lines_of(analysis, item.rows, place, unit, log=is_log)
         on_node = analysis.case(first).params.get("placement") == "within-node"
-        by_length = first.unit == "bytes/s" and axis.scale == "bytes" and not on_node
+        by_length = first.unit == "bytes/s" and sizes and not on_node
         rate = line_rate(analysis) if by_length else None
         heading = item.title if alone else joined(sentence_case(name), item.title)
         return Panel(
@@ -176,12 +152,13 @@ def grouped(
     without: Sequence[str] = (),
     place: Callable[[Row], float] | None = None,
 ) -> list[Curves]:
-    """Rows by all varying parameters and points but `without`; by ranks and N, smallest first.
+    """Rows by metric, and all varying parameters and points but `without`; by ranks and N, smallest
+    first, of the metrics in turn.
 
     With `place` each environment has one row a place: of several that of most iterations.
     """
     titles: dict[tuple[int, AtKey], str] = {}
-    groups: dict[str, list[Row]] = {}
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         key = analysis.run.first_alike[row.series.case], row.series.at
         if key not in titles:
@@ -192,7 +169,7 @@ def grouped(
                 if name not in without and case.params.get(name) != value
             )
             titles[key] = joined(point, *analysis.labels[case.check].parts(case, without))
-        groups.setdefault(titles[key], []).append(row)
+        groups.setdefault((row.series.metric, titles[key]), []).append(row)
 
     def size(item: Curves) -> tuple[float, float]:
         params = analysis.case(item.rows[0]).params
@@ -202,9 +179,12 @@ def grouped(
 
     every = (
         Curves(title or "all cases", _longest(analysis, members, place) if place else members)
-        for title, members in groups.items()
+        for (_, title), members in groups.items()
     )
-    return sorted(every, key=size)
+    by_metric: dict[str, list[Curves]] = {metric: [] for metric, _ in groups}
+    for item in sorted(every, key=size):
+        by_metric[item.rows[0].series.metric].append(item)
+    return [item for together in zip_longest(*by_metric.values()) for item in together if item]
 
 
 def _longest(analysis: Analysis, rows: Iterable[Row], place: Callable[[Row], float]) -> list[Row]:

@@ -109,13 +109,15 @@ def metric_picture(analysis: Analysis, check: str, metric: str, axis: str | None
     title = analysis.register.metric_title(metric)
     title = sentence_case(title) + (f" against {axis_of(axis).title}" if axis else "")
     x, without, place = _x_axis(analysis, rows, axis)
-    size, is_time = x.scale == "bytes", rows[0].unit == "s"
-    log_y = x.scale != "linear" and is_time and all(row.summary.least > 0 for row in rows)
+    log_y = (
+        x.scale != "linear" and rows[0].unit == "s" and all(row.summary.least > 0 for row in rows)
+    )
     return lines.lines_picture(
         analysis,
-        lines.grouped(analysis, rows, without, place if size else None),
+        rows,
         place,
         x,
+        without=without,
         anchor=f"picture-{slug(check)}-{slug(metric)}-{slug(axis or 'environment')}",
         title=title,
         caption="One panel for each combination of what else varies.",
@@ -142,7 +144,6 @@ def _x_axis(
     x = Axis(title, scale="log" if wide else "linear", counts=True)
     if axis_of(axis).unit == "bytes":
         x = Axis(title, scale="bytes")
-        without += lines.EFFORT
     return x, without, lambda row: float(str(_value(analysis, row, axis)))
 
 

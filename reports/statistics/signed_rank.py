@@ -37,11 +37,6 @@ class PairedEffect(msgspec.Struct, frozen=True, gc=False):
     p: float
     log_stddev: float
 
-    @property
-    def least_p(self) -> float:
-        """The least two-sided p that n blocks can give: 2/2ⁿ."""
-        return 2.0 ** (1 - self.n)
-
     def inverse(self) -> PairedEffect:
         """The ratio B/A."""
         interval = self.interval.inverse()
@@ -107,12 +102,6 @@ def null_cdf(doubled_ranks: tuple[int, ...]) -> NDArray[np.float64]:
 
 def _untied_cdf(n: int) -> NDArray[np.float64]:
     return null_cdf(tuple(range(2, 2 * n + 1, 2)))[::2]
-
-
-@lru_cache(maxsize=256)
-def least_n(alpha: float) -> int:
-    """The least number of blocks whose signed-rank test can reach p <= alpha."""
-    return max(LEAST_N, int(np.ceil(1 - np.log2(alpha) - 1e-9)))
 
 
 @lru_cache(maxsize=512)

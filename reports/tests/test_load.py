@@ -72,7 +72,7 @@ METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
             ({"metrics": [METRIC | {"value": value}]}, "records.jsonl:5: rate is .*cannot be meas")
             for value in (-5.0, 0, 5e-324, 1e308)
         ),
-        ({"metrics": [METRIC | {"at": {"sizes": [1, 2]}}]}, "list or an object"),
+        ({"metrics": [METRIC | {"at": {"sizes": [1, 2]}}]}, "allowed: a number, or a word"),
     ],
 )
 def test_what_does_not_fit_is_refused(run: Path, changes: dict[str, Any], message: str) -> None:

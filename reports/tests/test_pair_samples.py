@@ -156,5 +156,5 @@ def test_a_sample_is_told_below_its_matrix_in_a_file_as_one_of_the_nodes_of_a_la
     scan = SimpleNamespace(case=0, metrics=("pair_bandwidth",), columns=lambda _: every)
     run = replace(sampled.run, scans=(scan,))
     found = seen(replace(sampled, run=run), "pair_bandwidth")
-    (one,) = (one for one in found if len(one.names) == 8)
+    (one,) = (one for one in found if len(one.columns.names) == 8)
     assert one.sample.startswith(SAMPLE)

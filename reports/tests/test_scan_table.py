@@ -10,7 +10,7 @@ import pytest
 
 from records.errors import AssayError
 from records.site.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
-from reports.load.scans import Scan, ScanFile
+from reports.load.scans import Scan
 
 NAMES = ["n1", "n2", "n3"]
 META = {NODES_META: json.dumps(NAMES), SWITCHES_META: json.dumps(["s1", "s1", "s2"])}
@@ -26,8 +26,7 @@ def content(folder, pairs=PAIRS, meta=META):
 def columns(folder, data):
     (folder / "points").mkdir(exist_ok=True)
     (folder / "points" / "x.parquet").write_bytes(data)
-    file = ScanFile(1, "points/x.parquet", hashlib.sha256(data).hexdigest())
-    scan = Scan(folder, 0, (file,))
+    scan = Scan(folder, 0, {1: ("points/x.parquet", hashlib.sha256(data).hexdigest())})
     return {metric: scan.columns(metric) for metric in scan.metrics}
 
 

@@ -215,18 +215,15 @@ def _not_compared(analysis: Analysis, check: str) -> Sentence | None:
 
 def _without_figures(run: Run, check: str) -> Sentence:
     """Launches of a check that has no value to show, by how they ended."""
-    ended = Counter[tuple[str, bool]]()
+    right, every = Counter[str](), Counter[str]()
     for (place, status, _), count in run.tally.items():
         if (case := run.plan.cases[place]).check == check:
-            ended[case.environment, status == "ok"] += count
-    good = [
-        f"{environment} {ended[environment, True]} of"
-        f" {ended[environment, True] + ended[environment, False]}"
-        for environment in dict.fromkeys(environment for environment, _ in ended)
-    ]
-    if not any(is_ok for _, is_ok in ended):
+            every[case.environment] += count
+            right[case.environment] += count * (status == "ok")
+    if not right.total():
         return Sentence("No valid launch yet.")
-    return Sentence(f"It measures nothing; launches that are right: {', '.join(good)}.")
+    good = ", ".join(f"{name} {right[name]} of {every[name]}" for name in every)
+    return Sentence(f"It measures nothing; launches that are right: {good}.")
 
 
 def _compared(analysis: Analysis, choice: ChoicePart) -> Iterator[Block | None]:
