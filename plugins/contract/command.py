@@ -10,7 +10,6 @@ import signal
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from assay.cli.accept import tell_checks
 from assay.cli.arguments import (
@@ -260,7 +259,6 @@ _STARTED = (
     JSON,
 )
 _BY = argument("--by NAME", "who decides")
-_SHARE: dict[str, Any] = {"type": share, "metavar": "SHARE"}
 
 
 def _span(name: str, text: str, key: str = "") -> Argument:
@@ -278,10 +276,9 @@ _WATCH = (
     argument("--scale", "contract time that passes in a second; 720: a day in 2 min", type=float),
     repeated("--partition", "watch only nodes of this one; may be repeated", dest="partitions"),
     repeated("--file-system DIR", "also write a file there; may be repeated", dest="file_systems"),
-    argument("--availability", "what is promised, e.g. 99%%", **_SHARE),
+    argument("--availability SHARE", "what is promised, e.g. 99%%", type=share),
     _span("mtbi", "mean time between interrupts that is promised, e.g. 720h"),
     _span("mtti", "mean time between killed jobs that is promised"),
-    argument("--interrupt-share", "nodes that an interrupt takes at least; default: any", **_SHARE),
     argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),
     argument("--by NAME", "who says so"),
     argument("--reason", "why"),

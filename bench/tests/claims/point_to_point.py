@@ -46,7 +46,7 @@ def switches(curves: int) -> Iterator[Row]:
             for seed in range(curves):
                 luck = np.random.default_rng(seed).standard_normal(len(SIZES))
                 times = truth(limit, step_s) * (1 + noise * luck)
-                got = segmented(SIZES, times.tolist(), replicates=1).switches
+                got = segmented(SIZES, times.tolist()).switches
                 right = [s for s in got if limit and s.below_bytes <= limit < s.above_bytes]
                 found += bool(right)
                 false += len(got) > len(right)
@@ -80,7 +80,7 @@ def found_in(
     """The switches found in so many curves of one noisy time a size, seeds 0 and up."""
     luck = [np.random.default_rng(seed).standard_normal(len(times)) for seed in range(curves)]
     noisy = [(times * np.exp(noise * own)).tolist() for own in luck]
-    return [segmented(sizes, one, replicates=1).switches for one in noisy]
+    return [segmented(sizes, one).switches for one in noisy]
 
 
 def packets(size: int, alpha_s: float = 5e-6) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ def drawn(
 
 def modelled(sizes: list[int], launches: NDArray[np.float64]) -> Segmentation:
     """Segments that the report makes of launches."""
-    found = segmented(sizes, np.median(launches, axis=1).tolist(), replicates=1)
+    found = segmented(sizes, np.median(launches, axis=1).tolist())
     return with_launches(found, sizes, launches)
 
 
