@@ -39,7 +39,7 @@ def test_a_mean_has_its_error():
 
 
 def test_the_benches_with_rows_are_found():
-    assert {"choice", "small_sites", "nightly", "statistics"} <= set(benches())
+    assert {"choice", "small_sites", "nightly"} <= set(benches())
     assert not {"rows", "verdicts", "plan"} & set(benches())
 
 

@@ -10,7 +10,6 @@ import signal
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from assay.cli.accept import tell_checks
 from assay.cli.arguments import (
@@ -261,15 +260,6 @@ def _seconds(text: str) -> float:
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
 
 
-def _share(text: str) -> float:
-    """A share of 1 in "99%" or "0.99"; raises ArgumentTypeError."""
-    found = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*(%?)", text.strip(), re.ASCII)
-    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"found {text!r:.40}; allowed are shares, e.g. 99%")
-    return value
-
-
 _STARTED = (
     argument(
         "--contract FOLDER", "a started contract, or how it begins; default: the one started last"
@@ -277,7 +267,6 @@ _STARTED = (
     JSON,
 )
 _BY = argument("--by NAME", "who decides")
-_SHARE: dict[str, Any] = {"type": _share, "metavar": "SHARE"}
 
 
 def _span(name: str, text: str, key: str = "") -> Argument:
@@ -295,10 +284,9 @@ _WATCH = (
     argument("--scale", "contract time that passes in a second; 720: a day in 2 min", type=float),
     repeated("--partition", "watch only nodes of this one; may be repeated", dest="partitions"),
     repeated("--file-system DIR", "also write a file there; may be repeated", dest="file_systems"),
-    argument("--availability", "what is promised, e.g. 99%%", **_SHARE),
+    argument("--availability SHARE", "what is promised, e.g. 99%%", type=share),
     _span("mtbi", "mean time between interrupts that is promised, e.g. 720h"),
     _span("mtti", "mean time between killed jobs that is promised"),
-    argument("--interrupt-share", "nodes that an interrupt takes at least; default: any", **_SHARE),
     argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),
     argument("--by NAME", "who says so"),
     argument("--reason", "why"),

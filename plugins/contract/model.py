@@ -40,9 +40,6 @@ class Stability(Section):
     better: float = key(
         "Factor by which the machine is promised to be better than these limits.", "1", 4, gt=1
     )
-    interrupt_share: float = key(
-        "Least share of nodes that an interrupt takes.", "1", 0, ge=0, le=1
-    )
     partitions: list[str] = key("Only nodes of these partitions; none: all.", default=[])
     file_systems: list[str] = key("Folders that are written at each look.", default=[])
 

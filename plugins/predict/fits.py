@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from plugins.predict.launches import LEAST_LAUNCHES, fewest_launches, with_launches
+from plugins.predict.launches import with_launches
 from plugins.predict.operations import CHECK, against_counts, expressions, latencies
 from plugins.predict.parts import LEAST_POINTS
 from plugins.predict.point_to_point import MOST_SIZES, Line, Segmentation, segmented
@@ -71,8 +71,6 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
         known = [row.series.by_block() for row in rows]
         blocks = sorted({block for times in known for block in times})
         launches = np.array([[times.get(block, np.nan) for block in blocks] for times in known])
-        # With launches enough their own draws tell where breaks may lie, residuals need not.
-        replicates = 1 if fewest_launches(launches) >= LEAST_LAUNCHES else 100
         fitted.append(
             Curve(
                 title,
@@ -81,7 +79,7 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
                 times_s,
                 min(row.summary.n for row in rows),
                 flags_of(rows),
-                with_launches(segmented(sizes, times_s, replicates=replicates), sizes, launches),
+                with_launches(segmented(sizes, times_s), sizes, launches),
                 line_rate(analysis) if analysis.case(rows[0]).nodes > 1 else None,
             )
         )
@@ -212,10 +210,12 @@ def switches_table(analysis: Analysis, check: str) -> Table | None:
     for curve in curves(analysis, check):
         for end in curve.model.breaks:
             sizes = between(end.below_bytes, end.above_bytes, units.bytes_text)
-            interval = between(end.low_bytes, end.high_bytes, units.bytes_text)
-            step, support = units.signed_percent(1 + end.step), units.percent(end.support, 0)
-            kind = "switch" if end.is_switch else "bend"
-            lines.append((curve, sizes, [kind, step, support, interval]))
+            step, kind = units.signed_percent(1 + end.step), "switch" if end.is_switch else "bend"
+            known = ["–", "–"]
+            if end.support is not None:
+                ends = between(end.low_bytes, end.high_bytes, units.bytes_text)
+                known = [units.percent(end.support, 0), ends]
+            lines.append((curve, sizes, [kind, step, *known]))
         if not curve.model.breaks:
             lines.append((curve, "–", ["none", "–", "–", "–"]))
     return _lines(
@@ -226,8 +226,8 @@ def switches_table(analysis: Analysis, check: str) -> Table | None:
         title="Protocol switches",
         note="A switch: the time steps, by more than 5 % and three times the scatter, between the"
         " last size below and the first above. A bend: only the slope changes, as where a link or"
-        " a cache fills. Found again: the share of bootstrap replicates that breaks in the same"
-        " interval; from five launches on launches are drawn anew, below residuals.",
+        " a cache fills. Found again: from five launches on, the share of resampled launches"
+        " whose time breaks in the same interval.",
     )
 
 

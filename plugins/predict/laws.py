@@ -17,13 +17,12 @@ from typing import Self
 import numpy as np
 
 from plugins.predict.launches import resampled_medians
-from plugins.predict.outcome import EstimatePart, Measured, Problem, Transfer
+from plugins.predict.outcome import Measured, Problem, Transfer
 from plugins.predict.parts import LEAST_POINTS, line_of
 from plugins.predict.point_to_point import MOST_SIZES, segmented
-from plugins.predict.scaling import Counts, fit_law, unseen_serial
+from plugins.predict.scaling import Counts, fit_law
 from reports.analysis.run import Analysis
 from reports.checks.common import ByBlock, echo_times
-from reports.notation.units import count_text, significant
 from reports.statistics.descriptive import Matrix, Vector
 
 SEED = 18
@@ -78,7 +77,7 @@ def _link(times: dict[int, ByBlock], resampled: Resampled) -> Link | None:
     medians = resampled.medians([times[size] for size in sizes])
     edges = [0, len(sizes)]
     if len(sizes) >= LEAST_POINTS:
-        found = segmented(sizes, medians[0].tolist(), replicates=1)
+        found = segmented(sizes, medians[0].tolist())
         edges = np.cumsum([0, *(line.points for line in found.segments)]).tolist()
     lines = [line_of(np.array(sizes[a:b]), medians[:, a:b]) for a, b in pairwise(edges)]
     alpha, beta = (np.column_stack(part) for part in zip(*lines, strict=True))
@@ -173,8 +172,6 @@ class ApplicationLaw:
         )
         self.law = fit_law(counts)
         self.errors = self.law.scales
-        ranks = np.array([float(one.ranks) for one in problems])
-        self.serial = unseen_serial(counts, ranks, self.law)
         self.first_s = time_s[:, 0] / problems[0].work
 
     def expected(self, problem: Problem) -> ExpectedTime | Gap:
@@ -185,19 +182,3 @@ class ApplicationLaw:
         compute, messages = (float(part[0]) for part in self.law.parts_s(*at))
         drawn = np.add(*self.law.drawn_s(*at, np.random.default_rng(SEED)))
         return ExpectedTime(compute + messages, drawn, messages / (compute + messages))
-
-    def serial_note(self, times: Sequence[tuple[Problem, EstimatePart]]) -> list[str]:
-        """Note of what serial work that the launches cannot show would do beyond an interval."""
-        for problem, time_s in sorted(times, key=lambda item: -item[0].nodes):
-            at = problem.nodes, problem.ranks, problem.work, self.library.communication_s(problem)
-            factor = self.serial.factor(self.law, *at)
-            if factor * time_s.value > time_s.high:
-                most, longer = significant(100 * self.serial.share), significant(factor)
-                return [
-                    f"work that one rank does alone, up to {most} % of all work, cannot be ruled"
-                    f" out by these launches; so much would make the time on"
-                    f" {count_text(problem.nodes, 'node')}"
-                    f" {longer} times what is predicted, beyond the interval: measure greater"
-                    " counts"
-                ]
-        return []

@@ -38,8 +38,6 @@ SWITCH_SHARE = 0.5
 LEAST_STEP = 0.05
 #: … and by more than so many times the residuals' rms; else the slope bends.
 LEAST_STEP_RMS = 3.0
-#: Left out at both ends of a break's replicates.
-BOOTSTRAP_TAIL = 0.025
 #: What smooth times of the same scatter show as clearly in more than this share of draws is chance.
 CHANCE = 0.05
 #: Draws of such times; over more than DRAWN_SIZES sizes fewer, for the time it takes.
@@ -111,19 +109,19 @@ class Break:
     `step` is how the time changes there, the right line over the left one, minus 1: the least that
     a break anywhere between the two sizes leaves, and `clearness` a switch's step in ln t over its
     standard error. `is_switch` tells a step from a mere change of slope, and from the steps that
-    lines through a curve without one, smooth or stairs of packets, have by chance. `support` is the
-    share of bootstrap replicates that break in this very interval, `low` to `high` the interval
-    that holds the break in 95 % of them.
+    lines through a curve without one, smooth or stairs of packets, have by chance. What launches
+    add: `support`, the share of resamples that break in this very interval, and `low` to `high`,
+    that which holds the break in 95 % of them.
     """
 
     below_bytes: int
     above_bytes: int
     step: float
     is_switch: bool
-    support: float
-    low_bytes: int
-    high_bytes: int
     clearness: float
+    support: float | None = None
+    low_bytes: int = 0
+    high_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +141,7 @@ class Segmentation:
         return tuple(one for one in self.breaks if one.is_switch)
 
 
-def segmented(
-    sizes: Sequence[int], times_s: Sequence[float], *, replicates: int = 100, seed: int = 1
-) -> Segmentation:
+def segmented(sizes: Sequence[int], times_s: Sequence[float], *, seed: int = 1) -> Segmentation:
     """Straight lines per protocol segment, and the breaks between them.
 
     On one time for each size the least Σ((t − f)/t)² is found for each number of segments, with at
@@ -154,24 +150,20 @@ def segmented(
     number, if each segment more halves the squares and adds a switch: so a step is found that is
     small against ENOUGH_RMS but large against the scatter, and a curved line is not cut up. Of
     these the segments and switches stay that `_significant` tells from chance.
-    Breaks are bootstrapped: `replicates` times the relative residuals of each segment are drawn
-    anew and the search is repeated with as many segments. `sizes` ascending, 4 to MOST_SIZES of
-    them; raises ValueError otherwise.
+    `sizes` ascending, 4 to MOST_SIZES of them; raises ValueError otherwise.
     """
     m, t = _checked(sizes, times_s, least=LEAST_POINTS)
     if len(m) > MOST_SIZES:
         raise ValueError(f"{len(m)} sizes; allowed are at most {MOST_SIZES}")
     candidates = [_with_lines(m, t, edges) for edges in best_edges(costs_of_parts(m, t))]
-    chosen = _significant(m, t, candidates, _chosen(candidates), seed)
-    if not chosen.breaks:
-        return chosen
-    return supported(chosen, m, _replicated_edges(m, t, chosen, replicates, seed))
+    return _significant(m, t, candidates, _chosen(candidates), seed)
 
 
 def supported(
-    chosen: Segmentation, m: Vector, replicated: NDArray[np.int64], tail: float = BOOTSTRAP_TAIL
+    chosen: Segmentation, m: Vector, replicated: NDArray[np.int64], tail: float
 ) -> Segmentation:
-    """The breaks with their support and interval, from the edges of replicates, a row each."""
+    """The breaks with their support and interval, from the edges of replicates, a row each; all
+    but `tail` of them at either end lie in it."""
     breaks = []
     for one, found in zip(chosen.breaks, replicated.T, strict=True):
         edge = int(np.searchsorted(m, one.above_bytes))
@@ -343,7 +335,7 @@ def _with_lines(m: Vector, t: Vector, edges: Sequence[int]) -> Segmentation:
             ends = zip(sides, pair, (below, above), strict=True)
             error = math.hypot(*(_error(*side, line, size) for side, line, size in ends))
             clearness = abs(math.log(max(1 + step, LEAST_RMS))) / (scatter * error)
-        breaks.append(Break(below, above, step, is_switch, 1.0, below, above, clearness))
+        breaks.append(Break(below, above, step, is_switch, clearness))
     return Segmentation(tuple(_fit(*part) for part in parts), tuple(breaks), rms)
 
 
@@ -374,24 +366,3 @@ def _line(m: Vector, t: Vector, alpha: float, beta: float) -> Line:
 def _fit(m: Vector, t: Vector, *, free: bool = False) -> Line:
     alpha, beta = line_of(m, t[np.newaxis], free=free)
     return _line(m, t, float(alpha[0]), float(beta[0]))
-
-
-def _replicated_edges(
-    m: Vector, t: Vector, chosen: Segmentation, replicates: int, seed: int
-) -> NDArray[np.int64]:
-    """Inner edges of each replicate, shape (replicates, breaks).
-
-    A replicate is the lines' times, each multiplied by the residual of a point drawn at random.
-    """
-    generator = np.random.default_rng(seed)
-    edges = np.cumsum([0, *(line.points for line in chosen.segments)]).tolist()
-    found = np.zeros((replicates, len(chosen.breaks)), dtype=np.int64)
-    fitted = _on_lines(m, t, chosen)
-    for row in range(replicates):
-        drawn = [
-            fitted[low:high] * generator.choice(t[low:high] / fitted[low:high], high - low)
-            for low, high in pairwise(edges)
-        ]
-        costs = costs_of_parts(m, np.concatenate(drawn))
-        found[row] = best_edges(costs, len(chosen.segments))[-1][1:-1]
-    return found

@@ -154,19 +154,18 @@ class _Environment:
                 found.append(one)
         if not found:
             return
-        serial = law.serial_note([(problem, one.time_s) for problem, one in found])
         part = outcome.SubjectPart.filled(
             subject,
             learnt_from=[one.problem.nodes for one in used],
             errors=law.errors,
-            notes=[*self._unlearnt(subject), *serial, *self._bend(used)],
-            points=[one for _, one in found],
+            notes=[*self._unlearnt(subject), *self._bend(used)],
+            points=found,
         )
         self.found.predicted.append(part)
 
     def _point(
         self, subject: outcome.Subject, law: ApplicationLaw, nodes: int
-    ) -> tuple[outcome.Problem, outcome.PointPart] | Gap:
+    ) -> outcome.PointPart | Gap:
         """Time and efficiency on so many nodes, or why there are none."""
         seen = subject.by_nodes.get(nodes)
         problem = seen.problem if seen else subject.at(nodes)
@@ -184,4 +183,4 @@ class _Environment:
         drawn, share = ideal_s / expected.drawn, expected.communication_share
         efficiency = outcome.EstimatePart.of(float(ideal_s[0]) / expected.value, drawn)
         at = nodes, problem.ranks, problem.text
-        return problem, outcome.PointPart(*at, time_s, efficiency, share, measured)
+        return outcome.PointPart(*at, time_s, efficiency, share, measured)

@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics.descriptive import Matrix, Vector
 
@@ -109,49 +108,6 @@ def fit_law(counts: Counts) -> ScalingLaw:
         scales = _left_out_scales(whole, scales)
     values, covariance = _fit(counts, scales)
     return ScalingLaw(values, covariance, scales, len(counts.nodes))
-
-
-@dataclass(frozen=True, eq=False)
-class Serial:
-    """Work that one rank does alone while the others wait, which the law does not have.
-
-    `share`: the greatest share of all work that the measured counts leave open (97.5 %, one side);
-    `shift`: by how much ln γ, a, ln κ and b would then be others.
-    """
-
-    share: float
-    shift: Vector
-
-    def factor(
-        self, law: ScalingLaw, nodes: float, ranks: int, work: float, messages_s: Vector
-    ) -> float:
-        """Time that a run would take over that by the law."""
-        other = replace(law, values=law.values[:1] + self.shift)
-        compute, messages = law.parts_s(nodes, work, messages_s)
-        with_it, its = other.parts_s(nodes, work, messages_s[:1])
-        alone = 1 + self.share * (ranks - 1)
-        return float((alone * with_it[0] + its[0]) / (compute[0] + messages[0]))
-
-
-def unseen_serial(counts: Counts, ranks: Vector, law: ScalingLaw) -> Serial:
-    """Range that the counts leave open of a fifth value, the serial share s: T has
-    γ·W·k^a·s·(ranks − 1) more [Amdahl 1967]. One Gauss–Newton step at s = 0, where the score of
-    the others is 0."""
-    whole = counts.only(np.ones(len(counts.nodes), dtype=np.bool_), row=True)
-    cross, score, information = np.zeros(4), 0.0, 0.0
-    for name, (residuals, slopes) in _residuals(law.values[:1], whole).items():
-        known = np.isfinite(residuals[0])
-        rows, weight = slopes[0][known], law.scales[name] ** -2
-        of_share = rows[:, 0] * (ranks[known] - 1)
-        cross += weight * of_share @ rows
-        score += weight * float(of_share @ residuals[0][known])
-        information += weight * float(of_share @ of_share)
-    away = law.covariance[0] @ cross
-    information -= float(cross @ away)
-    information = max(information, 1.0)  # less leaves shares above 1 open
-    error = float(special.stdtrit(law.freedom, 0.975)) / information**0.5
-    share = min(1.0, max(0.0, score / information) + error)
-    return Serial(share, -away * share)
 
 
 def _left_out_scales(counts: Counts, scales: dict[str, float]) -> dict[str, float]:

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, argument, flag
+from assay.cli.arguments import JSON, argument
 from assay.terminal import say
 from plugins.profile.application_profile import ApplicationProfile, read_profile
 from plugins.profile.collecting import profile_of, read_recordings
@@ -70,7 +70,7 @@ def _profiled(arguments: argparse.Namespace) -> tuple[ApplicationProfile, int]:
     """The profile of a command's run, and its exit status."""
     command: list[str] = arguments.words
     places = program_places(command)
-    with _folder(arguments.folder, arguments.keep) as folder:
+    with _folder(arguments.folder) as folder:
         words = [*command]
         library = None
         for place in reversed(places):
@@ -104,8 +104,8 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
 
 
 @contextmanager
-def _folder(parent: Path, keep: bool) -> Iterator[Path]:
-    """A folder for the ranks' files, which all nodes must see; removed unless it is to be kept."""
+def _folder(parent: Path) -> Iterator[Path]:
+    """A folder for the ranks' files, which all nodes must see; removed afterwards."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="assay-profile-", dir=parent.resolve()))
     except OSError as error:
@@ -116,10 +116,7 @@ def _folder(parent: Path, keep: bool) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        if keep:
-            say(f"the ranks' files are in {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _summary(profile: ApplicationProfile, output: Path | None) -> Iterator[str]:
@@ -159,6 +156,5 @@ def declare(parser: argparse.ArgumentParser) -> None:
             type=Path,
             default=Path(),
         ),
-        flag("--keep", "keep the ranks' files"),
         JSON,
     )

@@ -94,15 +94,6 @@ class CaseTotals:
     mpi_s: Vector
     calls: list[CallTotals]
 
-    @property
-    def messages(self) -> Counter[int]:
-        """Messages a rank by class of size; receives are not counted a second time."""
-        counts: Counter[int] = Counter()
-        for call in self.calls:
-            if call.call not in rank_profile.RECEIVES:
-                counts.update(call.sizes)
-        return counts
-
 
 def case_totals(profile: CaseProfile) -> CaseTotals:
     """Sum the profiles of one case."""
@@ -201,29 +192,16 @@ def profile_pictures(analysis: Analysis, check: str) -> list[Picture]:
             shares[call.call] = shares.get(call.call, 0.0) + share
     costliest = sorted(shares, key=lambda name: -shares[name])[:MOST_CALLS]
     colours = dict(zip(costliest, _CALL_COLOURS, strict=False))
-    names = [name for found in groups.values() for name in found]
-    pictures = (
-        picture_of(
-            analysis,
-            groups.items(),
-            lambda group: _time_panel(analysis, colours, *group),
-            anchor=f"picture-profile-{check}",
-            title="Time in MPI calls and outside",
-            caption="Mean over ranks and launches, from the first MPI call to MPI_Finalize.",
-            names=names,
-        ),
-        picture_of(
-            analysis,
-            groups.items(),
-            lambda group: _sizes_panel(analysis, *group),
-            anchor=f"picture-profile-sizes-{check}",
-            title="Messages by size",
-            caption="Messages that a rank hands over in a launch, by the least power of two that"
-            " holds them: sends, started requests and collectives.",
-            names=names,
-        ),
+    picture = picture_of(
+        analysis,
+        groups.items(),
+        lambda group: _time_panel(analysis, colours, *group),
+        anchor=f"picture-profile-{check}",
+        title="Time in MPI calls and outside",
+        caption="Mean over ranks and launches, from the first MPI call to MPI_Finalize.",
+        names=[name for found in groups.values() for name in found],
     )
-    return [picture for picture in pictures if picture is not None]
+    return [picture] if picture else []
 
 
 def _time_panel(
@@ -260,28 +238,6 @@ def _time_panel(
         counted_footer(analysis, [len(item.elapsed_s) for item in found.values()]),
         1.6 + 0.34 * len(found),
         key={**colours, "other MPI": _OTHER_MPI, "outside MPI": _OUTSIDE},
-    )
-
-
-def _sizes_panel(analysis: Analysis, label: str, found: dict[str, CaseTotals]) -> Panel:
-    counts = {name: item.messages for name, item in found.items()}
-    classes = sorted({size for each in counts.values() for size in each})
-    width = 0.8 / len(found)
-    bars: list[Mark] = []
-    for place, (name, each) in enumerate(counts.items()):
-        at = np.arange(len(classes)) - 0.4 + width * (place + 0.5)
-        lengths = [each[size] for size in classes]
-        bar: Any = {"x": at, "height": lengths, "width": width, "linewidth": 0}
-        bars.append(partial(Axes.bar, color=analysis.looks[name].colour, **bar))
-    total = ", ".join(fixed(sum(each.values()), 0) for each in counts.values())
-    ticks = {float(place): bytes_text(size) for place, size in enumerate(classes)}
-    return Panel(
-        label,
-        bars,
-        f"{label}: {total} messages a rank in {len(classes)} classes of length",
-        Axis("message length up to", ticks=ticks, grid=False),
-        Axis("messages a rank"),
-        counted_footer(analysis, [len(item.elapsed_s) for item in found.values()]),
     )
 
 

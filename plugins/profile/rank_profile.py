@@ -16,8 +16,6 @@ from records.errors import AssayError
 from records.run.record import Record
 from records.values import Count
 
-#: Calls whose messages are counted where they are sent.
-RECEIVES = {"Recv", "Irecv"}
 #: Rounding of numbers with nine digits.
 _NINE_DIGITS = 2e-8
 

@@ -60,8 +60,8 @@ class ImportedFigure(NamedTuple):
 
 
 class ImportedLaunch(NamedTuple):
-    """A test case that ran. `at` is its end in s since 1970, or that of its session, which then
-    began at `since`; `night` is what its launches of one night have in common: a session, or a day.
+    """A test case that ran. `at` is its end in s since 1970, of one without a job that of its
+    session; `night` is what its launches of one night have in common: a session, or a day.
     `values` are those of `figures`; None: not given. `retry` numbers the tries of a session after
     the first, where ReFrame tells it; else 0."""
 
@@ -73,7 +73,6 @@ class ImportedLaunch(NamedTuple):
     figures: tuple[ImportedFigure, ...]
     values: tuple[float | None, ...]
     night: str
-    since: float | None = None
     retry: int = 0
 
     @property

@@ -28,8 +28,6 @@ from records.history.store import Store
 from records.units import better_of, si_of
 
 _ROWS = 20_000
-#: By how much the end of a launch may lie outside its session, s: clocks and rounding.
-_SLACK_S = 2.0
 
 
 class _Night:
@@ -74,27 +72,14 @@ class Importer:
         self.nights: dict[tuple[str, str], _Night] = {}
         self._cases: dict[ImportedCase, _Case] = {}
         self._rows: list[tuple[object, ...]] = []
-        self._retries: list[tuple[int, int, float, float]] = []
-        # Of all launches: the key, changed by the second of the end. Of those that know no end but
-        # their session's, by key: when that began and ended. Once such a one comes, of all by key
-        # the ends.
-        self._seen: set[int] = set()
-        self._vague: dict[int, list[tuple[float, float]]] = {}
-        self._ends: dict[int, list[float]] | None = None
-        for key, at, since in store.tuples("SELECT key, at, since FROM launch", ()):
-            self._note(key, at, since)
+        self._retries: list[tuple[int, int, int]] = []
+        # Of all launches the key, changed by the second of the end.
+        self._seen = {key ^ int(at) for key, at in store.tuples("SELECT key, at FROM launch", ())}
 
     @property
     def series(self) -> set[int]:
         """The series that the files have."""
         return {one.number for case in self._cases.values() for one in case.series.values()}
-
-    def _note(self, key: int, at: float, since: float | None) -> None:
-        self._seen.add(key ^ int(at))
-        if self._ends is not None:
-            self._ends.setdefault(key, []).append(at)
-        if since is not None:
-            self._vague.setdefault(key, []).append((since, at))
 
     def take(self, launches: Iterable[ImportedLaunch]) -> bool:
         """Take in the launches of a file that are not there already; gives whether it has any.
@@ -106,18 +91,18 @@ class Importer:
             if case is None:
                 case = self._cases[launch.case] = _Case(launch.case)
             copy = 0
-            if launch.job in NOTHING and launch.since is None:
+            if launch.job in NOTHING:
                 same = launch.case, int(launch.at)
                 copy = copies[same]
                 copies[same] += 1
             text = case.begin + f"{launch.job}\0{copy}".encode()
             key = int.from_bytes(blake2b(text, digest_size=8).digest(), "big", signed=True)
-            if key ^ int(launch.at) in self._seen or self._is_known(key, launch):
+            if (seen := key ^ int(launch.at)) in self._seen:
                 self.known += 1
                 if launch.retry:
-                    self._retries.append((launch.retry, key, *_span(launch)))
+                    self._retries.append((launch.retry, key, int(launch.at)))
                 continue
-            self._note(key, launch.at, launch.since)
+            self._seen.add(seen)
             self._add(launch, case, key)
             self.added += 1
         return self.added + self.known > before
@@ -125,7 +110,7 @@ class Importer:
     def _add(self, launch: ImportedLaunch, case: _Case, key: int) -> None:
         """Take in a new launch."""
         night = self.nights.get((launch.case.system, launch.night)) or self._night(launch)
-        night.begun = min(night.begun, launch.at if launch.since is None else launch.since)
+        night.begun = min(night.begun, launch.at)
         night.statuses[status := launch.status] += 1
         night.nodes.add(nodes := nodes_of(launch.nodes))
         figures = []
@@ -139,27 +124,14 @@ class Importer:
                 night.values.setdefault(series.number, []).append(value * series.factor)
         result = status if status == "wrong" else launch.result
         told = night.number, case.test, launch.case.unique, result, nodes
-        self._rows.append((key, launch.at, launch.since, *told, _text(figures), launch.retry))
+        self._rows.append((key, launch.at, *told, _text(figures), launch.retry))
         if len(self._rows) >= _ROWS:
             self._flush()
 
-    def _is_known(self, key: int, launch: ImportedLaunch) -> bool:
-        """True if the launch is there with another time: only the session tells that of either."""
-        if launch.since is None:
-            spans = self._vague.get(key, ())
-            return any(low - _SLACK_S <= launch.at <= high + _SLACK_S for low, high in spans)
-        if self._ends is None:
-            self._flush()
-            self._ends = {}
-            for number, at in self.store.tuples("SELECT key, at FROM launch", ()):
-                self._ends.setdefault(number, []).append(at)
-        low, high = _span(launch)
-        return any(low <= at <= high for at in self._ends.get(key, ()))
-
     def _flush(self) -> None:
         self.store.database.executemany(
-            "INSERT INTO launch (key, at, since, night, test, name, result, nodes, figures, retry)"
-            " VALUES (?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO launch (key, at, night, test, name, result, nodes, figures, retry)"
+            " VALUES (?,?,?,?,?,?,?,?,?)",
             self._rows,
         )
         self._rows.clear()
@@ -261,12 +233,12 @@ class Importer:
 
     def _write_retries(self) -> None:
         """Keep which of the launches that were there already are retries: a log does not tell."""
-        columns = "(retry INTEGER, key INTEGER, low REAL, high REAL)"
+        columns = "(retry INTEGER, key INTEGER, second INTEGER)"
         self.store.database.execute(f"CREATE TEMP TABLE IF NOT EXISTS retried {columns}")
-        self.store.database.executemany("INSERT INTO retried VALUES (?,?,?,?)", self._retries)
+        self.store.database.executemany("INSERT INTO retried VALUES (?,?,?)", self._retries)
         self.store.database.execute(
             "UPDATE launch SET retry=r.retry FROM retried r"
-            " WHERE launch.key=r.key AND launch.at BETWEEN r.low AND r.high"
+            " WHERE launch.key=r.key AND CAST(launch.at AS INTEGER)=r.second"
         )
 
     def _close(self, added: _Night) -> str:
@@ -286,12 +258,6 @@ class Importer:
         query = "UPDATE night SET started_at=?, nodes=?, statuses=? WHERE id=?"
         self.store.database.execute(query, told)
         return begun
-
-
-def _span(launch: ImportedLaunch) -> tuple[float, float]:
-    """When a launch ended at the earliest and at the latest."""
-    begun = launch.at if launch.since is None else launch.since
-    return begun - _SLACK_S, launch.at + _SLACK_S
 
 
 def _text(values: list[Any]) -> str:

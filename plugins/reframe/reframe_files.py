@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that ReFrame leaves behind, told apart by what is in them: performance logs, run reports
-(data versions 3.0 to 4.2), and the database of results (schema 1.0)."""
+(data versions 4.0 to 4.2), and the database of results (schema 1.0)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from records.text.plain_text import plain_data
 _SQLITE = b"SQLite format 3\0"
 #: Greatest report that is read, bytes.
 _MOST_BYTES = 2_000_000_000
-#: What tells the test cases of a run apart, in reports of all data versions.
-_TOLD_BY = ("unique_name", "name", "system", "partition", "environ", "environment")
+#: What tells the test cases of a run apart.
+_TOLD_BY = ("unique_name", "name", "system", "partition", "environ")
 
 
 def files_below(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
@@ -102,7 +102,9 @@ def _report(
     """The test cases of a session's report."""
     try:
         info, runs = report["session_info"], report["runs"]
-        ends = [_moment(info, name) for name in ("time_start", "time_end")]
+        if float(version := info.get("data_version") or 4) < 4:
+            raise ValueError(f"data version {version}; 4.0 and later are read")
+        ends = [moment_of(info[f"time_{name}_unix"]) for name in ("start", "end")]
         told = "\0".join(str(info.get(name, "")) for name in ("hostname", "user", "cmdline"))
         named = blake2b(f"{told}\0{ends}".encode(), digest_size=8).hexdigest()
         session = str(info.get("uuid") or info.get("session_uuid") or named)
@@ -112,7 +114,7 @@ def _report(
         return
     for number, (case, retry) in enumerate(cases, 1):
         try:
-            launch = _case(case, session, ends)._replace(retry=retry)
+            launch = _case(case, session, ends[1])._replace(retry=retry)
         except ODD as error:
             refuse(file, line, f"test case {number}: {type(error).__name__}: {error}")
             continue
@@ -126,31 +128,25 @@ def _numbered(runs: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
     for index, run in enumerate(runs):
         cases = run["testcases"]
         retry = index if passed.isdisjoint(_names(cases)) else 0
-        passed = _names(cases, "pass", "success")
+        passed = _names(cases, "pass")
         yield from ((case, retry) for case in cases)
 
 
-def _names(cases: Iterable[Any], *results: str) -> set[str]:
-    """Keys that tell test cases apart, of those with one of the results; without any, of all."""
+def _names(cases: Iterable[Any], result: str | None = None) -> set[str]:
+    """Keys that tell test cases apart, of those with this result; without one, of all."""
     known = [case for case in cases if isinstance(case, dict)]
-    told = [case for case in known if not results or case.get("result") in results]
+    told = [case for case in known if result in (None, case.get("result"))]
     return {"\0".join(str(case.get(name)) for name in _TOLD_BY) for case in told}
 
 
-def _moment(info: dict[str, Any], name: str) -> float:
-    unix = info.get(f"{name}_unix")
-    return moment_of(datetime.fromisoformat(info[name]).timestamp() if unix is None else unix)
-
-
-def _case(case: dict[str, Any], session: str, ends: list[float]) -> ImportedLaunch:
-    """A test case; before data version 4.0 the system has the partition, and there is no end."""
-    system, _, partition = str(case["system"]).partition(":")
-    keys = ("value", "unit", "reference", "thres_lower", "thres_upper")
-    figures = [(one["name"], [one[key] for key in keys]) for one in case.get("perfvars") or ()]
-    for name, (value, reference, lower, upper, unit, *_) in (case.get("perfvalues") or {}).items():
-        figures.append((name.rpartition(":")[2], [value, unit, reference, lower, upper]))
-    environ = str(case.get("environ") or case.get("environment") or "")
-    place = system, str(case.get("partition") or partition), environ
-    if (at := case.get("job_completion_time_unix")) is not None:
-        return launch_of(case, place, figures, moment_of(at), session)
-    return launch_of(case, place, figures, ends[1], session, since=ends[0])
+def _case(case: dict[str, Any], session: str, ended: float) -> ImportedLaunch:
+    """A test case; one without a job has the end of its session."""
+    figures = [
+        (name.rpartition(":")[2], [value, unit, reference, lower, upper])
+        for name, (value, reference, lower, upper, unit, *_) in (
+            case.get("perfvalues") or {}
+        ).items()
+    ]
+    place = str(case["system"]), str(case.get("partition") or ""), str(case.get("environ") or "")
+    at = case.get("job_completion_time_unix")
+    return launch_of(case, place, figures, ended if at is None else moment_of(at), session)

@@ -201,12 +201,10 @@ def launch_of(
     figures: Iterable[tuple[str, Sequence[Any]]],
     at: float,
     night: str,
-    *,
-    since: float | None = None,
 ) -> ImportedLaunch:
     """A test case as JSON has it; `place`: system, partition, environment; `figures`: their names
     and fields as `_SUFFIXES`."""
-    nodes = case.get("job_nodelist") or case.get("nodelist") or ""
+    nodes = case.get("job_nodelist") or ""
     result = case.get("result") or "pass"
     figures, name = [*figures], case["name"]
     nodes = nodes if isinstance(nodes, str) else ",".join(nodes)
@@ -221,7 +219,6 @@ def launch_of(
         tuple(figure_of(name, fields) for name, (_, *fields) in figures),
         tuple(number(value) for _, (value, *_) in figures),
         night,
-        since,
     )
 
 

@@ -97,14 +97,15 @@ def _vet_nodes(
         found += vet_by_slurm(site, nodes, folder, words, link=link)
         _show(found[-len(nodes) :], arguments, folder)
     try:
-        lines = folder.collect()
+        folder.collect()
     except AssayError as error:  # it fails open: records and lines are there, no node is drained
         print(f"vet: no new reference and no drain: {error}", file=sys.stderr)
         return _status(found, "suspect")
     if arguments.drain:
         drains = Drains(folder, most, site.slurm())
-        lines += [drains.act(vetting, *reasons(vetting)[:1]) for vetting in found]
-    print(*(f"{line}\n" for line in lines if line), sep="", end="", flush=True)
+        for vetting in found:
+            if line := drains.act(vetting, *reasons(vetting)[:1]):
+                print(line, flush=True)
     return ExitStatus.PASS if arguments.reference else _status(found)
 
 
@@ -150,7 +151,7 @@ def _vet_local(
     vettings = [guarded(limit_s, work, quiet=quiet) for _ in range(times)]
     _show(vettings, arguments)
     if arguments.reference:
-        print(*(f"{line}\n" for line in folder.collect()), sep="", end="", flush=True)
+        folder.collect()
     return ExitStatus.PASS if arguments.by_slurm or arguments.reference else _status(vettings)
 
 

@@ -74,10 +74,10 @@ class VetFolder:
                     found.append(vetting_of(path.read_bytes()))
         return sorted(found, key=lambda vetting: vetting.at)
 
-    def collect(self) -> list[str]:
-        """Add new records to the history, and make the reference from it; a line for each node that
-        loses over weeks. Raises AssayError where the history cannot be read or written."""
-        from plugins.vetting.reference import decays, reference_of  # slow: SciPy
+    def collect(self) -> None:
+        """Add new records to the history, and make the reference from it. Raises AssayError where
+        the history cannot be read or written."""
+        from plugins.vetting.reference import reference_of  # slow: SciPy
 
         now = datetime.now(UTC)
         self.path.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ class VetFolder:
             for vetting in self.vettings(known):
                 store.add(_night(vetting), _values(vetting))
             if not store.nights(SITE, CAMPAIGN):
-                return []
+                return
             history = read_history(store, SITE, CAMPAIGN)
         reference = reference_of(history, f"{now:{TIME_FORM}}")
         write_whole(self.path / "reference.json", as_bytes(reference))
@@ -98,7 +98,6 @@ class VetFolder:
             with suppress(OSError):
                 if (path.stem in known or path.suffix == ".part") and path.stat().st_mtime < old:
                     path.unlink()
-        return decays(history)
 
 
 def _night(vetting: Vetting) -> Night:

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the history of vettings to the reference; and nodes that lose over weeks."""
+"""From the history of vettings to the reference."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from itertools import zip_longest
-from math import exp, log, sqrt
+from math import log, sqrt
 
 import numpy as np
 
-from plugins.vetting.judge import FOUND_LOSS, LEAST_LOSS, METRICS, KindReference, Level, Reference
+from plugins.vetting.judge import LEAST_LOSS, METRICS, KindReference, Level, Reference
 from records.history.model import History
 from records.site.pair_scans import NODE
-from reports.notation.units import percent, time_of
 from reports.statistics.descriptive import MAD
 from reports.statistics.levels import deviations_of, top_of, typical_deviation
 
@@ -21,21 +19,19 @@ from reports.statistics.levels import deviations_of, top_of, typical_deviation
 LEAST_VETTINGS, MOST_VETTINGS = 5, 30
 #: No spread is taken to be less: fewer values than a thousand show no less.
 LEAST_SPREAD = 0.005
-#: A loss over weeks: vettings and days that it needs, its least size, chance without one.
-DECAY_VETTINGS, DECAY_DAYS, DECAY_LOSS, DECAY_CHANCE = 8, 7.0, 0.03, 1e-3
 
 
-def series_of(history: History) -> dict[tuple[str, str], dict[str, list[tuple[datetime, float]]]]:
+def series_of(history: History) -> dict[tuple[str, str], dict[str, list[float]]]:
     """Values of each node in order of time, by kind and metric; those that a vetting called unfit
     are left out."""
-    found: dict[tuple[str, str], dict[str, list[tuple[datetime, float]]]] = {}
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row, key in enumerate(history.series):
         node = str(key.at[NODE])
         for place, night in enumerate(history.nights):
             value = float(history.values[row, place])
             if np.isfinite(value) and value > 0 and key.metric in METRICS and not night.failures:
                 series = found.setdefault((night.kinds.get(node, ""), key.metric), {})
-                series.setdefault(node, []).append((time_of(night.started_at), value))
+                series.setdefault(node, []).append(value)
     return found
 
 
@@ -73,8 +69,7 @@ def reference_of(history: History, made_at: str) -> Reference:
     latest = {night.nodes[0]: night for night in history.nights}
     kinds: dict[str, KindReference] = {}
     for (kind, metric), series in series_of(history).items():
-        values = {node: [value for _, value in told] for node, told in series.items()}
-        if level := level_of(values, METRICS[metric][3]):
+        if level := level_of(series, METRICS[metric][3]):
             kinds.setdefault(kind, KindReference()).levels[metric] = level
     for node, night in latest.items():
         if not night.failures:
@@ -84,28 +79,3 @@ def reference_of(history: History, made_at: str) -> Reference:
     fit = [node for node, night in latest.items() if not (night.failures or night.warnings)]
     fit.sort(key=lambda node: latest[node].started_at, reverse=True)
     return Reference(made_at=made_at, kinds=kinds, fit=fit)
-
-
-def decays(history: History) -> list[str]:
-    """A line for each node that loses over weeks, the next to be unfit first: Theil and Sen's slope
-    of ln(value) over time, Kendall's test."""
-    from scipy.stats import kendalltau, theilslopes  # type: ignore[import-untyped]  # slow: SciPy
-
-    found = []
-    for (_, metric), series in series_of(history).items():
-        _, title, _, better = METRICS[metric]
-        for node, told in series.items():
-            days = np.array([(at - told[0][0]).total_seconds() / 86400 for at, _ in told])
-            if len(told) < DECAY_VETTINGS or days[-1] < DECAY_DAYS:
-                continue
-            logs = np.log([value for _, value in told]) * (1 if better == "higher" else -1)
-            slope = float(theilslopes(logs, days)[0])
-            chance = float(kendalltau(days, logs).pvalue)
-            loss = 1 - exp(slope * float(days[-1]))
-            if loss >= DECAY_LOSS and chance <= DECAY_CHANCE / len(series):
-                weeks = max(0.0, (log(1 - FOUND_LOSS) / slope - float(days[-1])) / 7)
-                line = f"{node} decays: {title} loses {percent(1 - exp(7 * slope), 2)} a week since"
-                line += f" {told[0][0]:%Y-%m-%d}, {percent(loss)} so far (chance without a loss"
-                line += f" {chance:.1g}); at this rate 10 % in {weeks:.0f} weeks"
-                found.append((weeks, line))
-    return [line for _, line in sorted(found)]

@@ -125,8 +125,7 @@ def rows(n: int) -> Iterator[Row]:
     standard = load_criteria("standard")[0]
     yield from _passable(n, standard)
     yield from _slow_node(n, standard)
-    yield from _half(n)
-    yield from _named(n)
+    yield from _faults(n)
 
 
 def _passable(n: int, standard: Criteria) -> Iterator[Row]:
@@ -206,22 +205,6 @@ HALF: dict[str, tuple[Machine, list[str]]] = {
     "9 of 16 nodes −20 %": (Machine(slow_nodes=_nodes(9, 0.8)), []),
     "7 of 16 nodes −20 %": (Machine(slow_nodes=_nodes(7, 0.8)), []),
 }
-
-
-def _half(n: int) -> Iterator[Row]:
-    """Faults that hit much of a machine fail, and are named."""
-    noises = (Noise(0.01), Noise(0.01, "heavy"), Noise(0.02, "stray", 0.03))
-    for what, (machine, cuts) in HALF.items():
-        told = [
-            t
-            for noise in noises
-            for t in courses(n // 4, machine, noise, RELATIVE, checks=NODES_AND_PAIRS)
-        ]
-        text = f"{what}: FAIL with just that named"
-        right = partial(Course.fails_by, titles=titles_of(machine, cuts))
-        yield row(text, told, right, least=0.95)
-
-
 #: Faults that come alone or together: the truth, the noise.
 NAMED: dict[str, tuple[Machine, Noise]] = {
     "an interface at 90 %, CV 3 %": (Machine(interfaces={4: 0.9}), Noise(0.03)),
@@ -240,18 +223,20 @@ NAMED: dict[str, tuple[Machine, Noise]] = {
 }
 
 
-def _named(n: int) -> Iterator[Row]:
-    """Single faults are named, and nothing else."""
+def _faults(n: int) -> Iterator[Row]:
+    """Faults fail and are named, and nothing else."""
+    noises = (Noise(0.01), Noise(0.01, "heavy"), Noise(0.02, "stray", 0.03))
+    faults = [
+        (what, machine, cuts, [(noise, 5) for noise in noises], 0.95)
+        for what, (machine, cuts) in HALF.items()
+    ]
     for what, (machine, noise) in NAMED.items():
         # A node whose interface is worse than its trunk is on neither side of the cut.
         cuts = ["n[1-8] and n[9-12,14-16]"] if machine.groups else []
-        told = [
-            t
-            for blocks in (3, 5, 8)
-            for t in courses(
-                n // 4, machine, noise, RELATIVE, blocks=blocks, checks=NODES_AND_PAIRS
-            )
-        ]
-        text = f"{what}, 3, 5, 8 blocks: FAIL with just that named"
+        ways = [(noise, blocks) for blocks in (3, 5, 8)]
+        faults.append((f"{what}, 3, 5, 8 blocks", machine, cuts, ways, 0.9))
+    more: dict[str, Any] = {"criteria": RELATIVE, "checks": NODES_AND_PAIRS}
+    for what, machine, cuts, ways, least in faults:
+        told = [t for way, k in ways for t in courses(n // 4, machine, way, blocks=k, **more)]
         right = partial(Course.fails_by, titles=titles_of(machine, cuts))
-        yield row(text, told, right, least=0.9)
+        yield row(f"{what}: FAIL with just that named", told, right, least=least)

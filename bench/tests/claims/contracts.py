@@ -8,7 +8,7 @@ what was declared comes from plugins/contract/risks.py.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from dataclasses import replace as replaced
 from functools import cached_property
 from math import log
@@ -35,7 +35,6 @@ from plugins.contract.stability.judge import Figures
 from plugins.contract.stability.ledger import Classed, WatchTerms
 from records.criteria import Criteria
 from records.run.plan import Plan
-from records.site.limits import Nominal
 
 TOPIC = "Contracts: the risks of buyer and vendor against those declared"
 RUNS = efforts(300, 10_000, 10_000)
@@ -80,50 +79,12 @@ class Design:
     def machines(self, margin: float) -> SimulatedMachines:
         """Machines whose median is better than the limit by `margin`."""
         share_of_good = (1 + margin) / MARGIN
-        return SimulatedMachines(
-            self.plan, self.criteria, Nominal(), self.cv, {"rate": share_of_good}
-        )
+        return SimulatedMachines(self.plan, self.criteria, self.cv, {"rate": share_of_good})
 
     def verdicts(self, margin: float, count: int) -> list[str]:
         """The verdicts of so many of them."""
         machines = self.machines(margin)
         return [machines.judged_to_the_end(one).verdict for one in range(count)]
-
-
-@dataclass(frozen=True)
-class Noisy(SimulatedMachines):
-    """Machines whose launches are not normal or not independent: `noise` is t(3), exponential, or
-    the correlation of neighbouring launches of an AR(1)."""
-
-    noise: str | float = 0.0
-
-    @classmethod
-    def of_machine(cls, machine: SimulatedMachines, noise: str | float) -> Noisy:
-        """Copy of a machine, with this noise."""
-        return cls(**{one.name: getattr(machine, one.name) for one in fields(machine)}, noise=noise)
-
-    @cached_property
-    def _drawn_before(self) -> dict[str, Any]:
-        return {}
-
-    def _drawn(self, series: Any, blocks: range, rng: Any, common: Any) -> Any:
-        """The launches of these blocks; those of a re-run go on where the run ended."""
-        name = f"{series.case.id} {series.metric} {series.at}"
-        if blocks[0] == 1:
-            self._drawn_before[name] = self._scatter(rng, len(common))
-        scatter = self._drawn_before[name][blocks] * self.cv + common[blocks]
-        values = series.values[0] * np.exp(scatter)
-        return replaced(series, blocks=np.array(blocks), values=values)
-
-    def _scatter(self, rng: Any, n: int) -> Any:
-        if self.noise == "t(3)":
-            return rng.standard_t(3, n) / np.sqrt(3)
-        if self.noise == "exponential":
-            return 1 - rng.exponential(1, n)
-        found, rho = rng.standard_normal(n), float(self.noise)
-        for place in range(1, n):
-            found[place] = rho * found[place - 1] + np.sqrt(1 - rho * rho) * found[place]
-        return found
 
 
 def rows(contracts: int) -> Iterator[Row]:
@@ -171,7 +132,7 @@ def peers(kind: str) -> tuple[SimulatedMachines, SimulatedMachines]:
     )
     only = Narrowing(environments=("mpich",), checks=(check,), blocks=8)
     plan = make_plan(load_campaign("acceptance"), SITE, only)
-    good = SimulatedMachines(plan, criteria, Nominal(), 0.02, {})
+    good = SimulatedMachines(plan, criteria, 0.02, {})
     if kind == "spread":
         return good, replaced(good, cv=0.05)
     return good, replaced(good, defects={metric: 0.95 if kind == "nodes" else 0.93})
@@ -193,11 +154,6 @@ def _peers(contracts: int) -> Iterator[Row]:
             if machine is bad:
                 most = "… no more pass than the confidence allows"
                 yield share(most, passed, contracts, most=0.05)
-
-
-def at_limit(kind: str) -> SimulatedMachines:
-    """Machines with something just at the limit of a criterion of this kind."""
-    return Design(8, 3, 0.02).machines(0.0) if kind == "limit" else peers(kind)[1]
 
 
 def _periods(contracts: int, better: float) -> Iterator[Row]:

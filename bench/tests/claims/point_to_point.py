@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protocol switches, start-up times and rates of simulated ping-pongs.
+"""Start-up times, rates and intervals of switches of simulated ping-pongs.
 
 Times are 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes an octave, with a step at a limit;
 launches share a part of their luck over all sizes.
@@ -16,15 +16,10 @@ from bench.rows import Row, efforts, share
 from plugins.predict.launches import with_launches
 from plugins.predict.point_to_point import Break, Segmentation, segmented
 
-TOPIC = "Point to point: α, R∞, n½, protocol switches"
+TOPIC = "Point to point: α, R∞, n½, intervals of switches"
 RUNS = efforts(8, 40, 200)
 ALPHA_S, BETA_S_PER_BYTE = 20e-6, 1e-9
 SIZES = sorted({round(8 * 2 ** (k / 4)) for k in range(65)})
-#: Limit in bytes (None: no switch) and the step there in s.
-LAWS = ((None, 0.0), (16384, 20e-6), (65536, 20e-6), (65536, 10e-6), (131072, 40e-6))
-NOISES = (0.01, 0.02, 0.05)
-#: Steps beyond ten times the scatter are to be found; the others are only reported.
-CLEAR = 10.0
 #: What launches share, what each size has of its own, and whether tails are heavy.
 LUCKS = ((0.03, 0.02, False), (0.0, 0.05, False), (0.1, 0.01, False), (0.03, 0.02, True))
 #: Few sizes, as the first campaign has them.
@@ -37,28 +32,6 @@ def truth(limit: int | None, step_s: float) -> NDArray[np.float64]:
     return ALPHA_S + BETA_S_PER_BYTE * m + np.where(m > (limit or np.inf), step_s, 0.0)
 
 
-def switches(curves: int) -> Iterator[Row]:
-    """Curves of one time a size: switches found in the interval that holds them, and false ones."""
-    for noise in NOISES:
-        false = 0
-        for limit, step_s in LAWS:
-            found = 0
-            for seed in range(curves):
-                luck = np.random.default_rng(seed).standard_normal(len(SIZES))
-                times = truth(limit, step_s) * (1 + noise * luck)
-                got = segmented(SIZES, times.tolist(), replicates=1).switches
-                right = [s for s in got if limit and s.below_bytes <= limit < s.above_bytes]
-                found += bool(right)
-                false += len(got) > len(right)
-            if limit:
-                step = step_s / (ALPHA_S + BETA_S_PER_BYTE * limit)
-                least = 0.95 if step > CLEAR * noise else None
-                what = f"noise {noise:.0%}: a step of +{step:.0%} above {limit:,} B is found"
-                yield share(what, found, curves, least=least)
-        what = f"noise {noise:.0%}: a false switch"
-        yield share(what, false, curves * len(LAWS), most=0.05, alike=len(LAWS))
-
-
 #: Smooth times in s of lengths in bytes; a step multiplies the first law by a factor.
 SMOOTH: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "a straight line": lambda m: ALPHA_S + BETA_S_PER_BYTE * m,
@@ -69,7 +42,6 @@ SMOOTH: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "α and a power": lambda m: ALPHA_S + 5e-9 * m**0.9,
     "a bow": lambda m: ALPHA_S * (1 + (m / 20000) ** 0.8) ** 1.2,
 }
-FACTORS = (1.5, 2.0, 3.0)
 #: Few lengths: 64 B to 256 KiB, and 1 B to 16 MiB.
 FEW = tuple(64 * 2**k for k in range(13)), tuple(4**k for k in range(13))
 
@@ -80,7 +52,7 @@ def found_in(
     """The switches found in so many curves of one noisy time a size, seeds 0 and up."""
     luck = [np.random.default_rng(seed).standard_normal(len(times)) for seed in range(curves)]
     noisy = [(times * np.exp(noise * own)).tolist() for own in luck]
-    return [segmented(sizes, one, replicates=1).switches for one in noisy]
+    return [segmented(sizes, one).switches for one in noisy]
 
 
 def packets(size: int, alpha_s: float = 5e-6) -> NDArray[np.float64]:
@@ -104,7 +76,7 @@ def drawn(
 
 def modelled(sizes: list[int], launches: NDArray[np.float64]) -> Segmentation:
     """Segments that the report makes of launches."""
-    found = segmented(sizes, np.median(launches, axis=1).tolist(), replicates=1)
+    found = segmented(sizes, np.median(launches, axis=1).tolist())
     return with_launches(found, sizes, launches)
 
 
@@ -167,5 +139,5 @@ def _misses(
 
 def rows(curves: int) -> Iterator[Row]:
     """All rows of so many curves each."""
-    for part in (switches, intervals, no_lines):
+    for part in (intervals, no_lines):
         yield from part(curves)

@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 
-from checks.common.registry import Checks, checks_with
 from plugins.contract.risks import (
     MARGIN,
     Chances,
@@ -22,20 +21,13 @@ from plugins.contract.risks import (
     planned_values,
     selections_of,
 )
-from records.criteria import (
-    Criteria,
-    Criterion,
-    EfficiencyCriterion,
-    MixCriterion,
-    RatioCriterion,
-    UnitCriterion,
-)
+from records.criteria import Criteria, UnitCriterion
 from records.run.plan import Plan
 from records.site.limits import Nominal
 from reports.judgement import Judgement
 from reports.statistics.descriptive import Vector
 from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.values import CriterionEvidence, Values
+from reports.verdicts.acceptance.values import Values
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,6 @@ class SimulatedMachines:
 
     plan: Plan
     criteria: Criteria
-    rates: Nominal
     cv: float
     defects: Mapping[str, float]
     drift: float = 0.0
@@ -61,15 +52,15 @@ class SimulatedMachines:
         common = self.drift * rng.standard_normal(last + 1) if self.drift else np.zeros(last + 1)
         first = range(1, planned + 1)
         values = [self._drawn(series, first, rng, common) for series in self._all]
-        mixes, judgements = self._mixes(first, rng), list[Judgement]()
+        judgements = list[Judgement]()
         for count in range(self.criteria.reruns_at_most + 1):
-            found = judge(self.criteria, self._evidence(values, mixes), date(2000, 1, 1), count)
+            evidence = evidence_of(self.plan, Nominal(), values)
+            found = judge(self.criteria, evidence, date(2000, 1, 1), count)
             judgements.append(found)
             if not found.rerun:
                 break
             start = planned + 1 + count * self.criteria.rerun_blocks
             again = range(start, start + self.criteria.rerun_blocks)
-            mixes |= self._mixes(again, rng)
             for place, series in enumerate(self._all):
                 if series.case.id in found.rerun:
                     before, more = values[place], self._drawn(series, again, rng, common)
@@ -79,10 +70,6 @@ class SimulatedMachines:
                         values=np.concatenate([before.values, more.values]),
                     )
         return judgements
-
-    @cached_property
-    def _checks(self) -> Checks:
-        return checks_with(self.plan.brought)
 
     @cached_property
     def _all(self) -> list[Values]:
@@ -103,52 +90,21 @@ class SimulatedMachines:
         return self.plan.register.metrics[metric].better == "higher"
 
     def _good_level(self, values: Values) -> float:
-        """Value of a good machine: its promise, or the strictest limit kept by MARGIN."""
-        levels = []
-        for c in self.criteria.criteria:
-            if (c.check, c.metric) != (values.case.check, values.metric):
-                continue
-            if isinstance(c, EfficiencyCriterion) and c.peak == "nominal":
-                rate, _ = self._evidence([]).nominal_rate(values)
-                levels += [c.at_least * MARGIN * rate] if rate else []
-            elif isinstance(c, UnitCriterion | RatioCriterion | EfficiencyCriterion):
-                most = None if isinstance(c, EfficiencyCriterion) else c.at_most
-                level = c.at_least * MARGIN if c.at_least else (most or MARGIN) / MARGIN
-                levels.append(level * self._reference_level(c, values))
+        """Value of a good machine: the strictest limit kept by MARGIN."""
+        levels = [
+            c.at_least * MARGIN if c.at_least else (c.at_most or MARGIN) / MARGIN
+            for c in self.criteria.criteria
+            if isinstance(c, UnitCriterion)
+            if (c.check, c.metric) == (values.case.check, values.metric)
+        ]
         best = max if self._more_is_better(values.metric) else min
         return best(levels, default=1.0)
-
-    def _reference_level(self, criterion: Criterion, values: Values) -> float:
-        """Value of a good machine for the reference of a ratio, or the measured peak; 1 where
-        there is none."""
-        reference = getattr(criterion, "reference", None)
-        case = next((c for c in self.plan.cases if reference and c.check == reference.check), None)
-        if reference is None or case is None:
-            return 1.0
-        place = {"node": "n1"} if "node" in self._checks[case.check].points else {}
-        base = self._good_level(replace(values, case=case, metric=reference.metric, at=place))
-        if isinstance(criterion, EfficiencyCriterion):
-            base *= values.case.ranks / max(1, -(-case.ranks // max(case.nodes, 1)))
-        return base
 
     def _drawn(
         self, series: Values, blocks: range, rng: np.random.Generator, common: Vector
     ) -> Values:
         scatter = np.exp(self.cv * rng.standard_normal(len(blocks)) + common[blocks])
         return replace(series, blocks=np.array(blocks), values=series.values[0] * scatter)
-
-    def _mixes(self, blocks: range, rng: np.random.Generator) -> dict[int, float]:
-        """The throughputs of whole mixes of a good machine, by the first block."""
-        of = [c for c in self.criteria.criteria if isinstance(c, MixCriterion) and not c.check]
-        level = max([MARGIN * (c.at_least or 0.0) for c in of], default=1.0)
-        size = self.plan.mix_blocks or len(blocks) + 1
-        firsts = blocks[: len(blocks) // size * size : size]
-        return {one: level * float(np.exp(self.cv * rng.standard_normal())) for one in firsts}
-
-    def _evidence(
-        self, values: list[Values], throughputs: Mapping[int, float] | None = None
-    ) -> CriterionEvidence:
-        return evidence_of(self.plan, self.rates, values, throughputs)
 
 
 def machine_chances(machines: SimulatedMachines, count: int, first: int = 0) -> Chances:

@@ -140,12 +140,11 @@ class Figures:
     @property
     def interrupts(self) -> list[Outage]:
         """The outages that interrupt the machine and that the vendor may have to answer for."""
-        least = self.found.watch.interrupt_share * len(self.found.since)
         return [
             outage
             for outage in self.found.outages
             if outage.kind in INTERRUPTS and outage.word in ("vendor", "unknown")
-            if outage.begin <= self.end and len(outage.nodes) >= least
+            if outage.begin <= self.end
         ]
 
     @cached_property

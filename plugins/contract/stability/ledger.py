@@ -46,7 +46,6 @@ class WatchTerms(Part, kw_only=True, omit_defaults=True, tag_field="what", tag="
     scale: Annotated[float, key("Contract time that passes in a second.")] = 1.0
     partitions: Annotated[list[str], key("Only nodes of these; empty: all nodes.")] = _LIST
     file_systems: Annotated[list[str], key("Folders that are written at each look.")] = _LIST
-    interrupt_share: Annotated[float, key("Least share of nodes that an interrupt takes.")] = 0.0
     availability: Annotated[float | None, key("Least availability that is promised.")] = None
     mtbi_s: Annotated[float | None, key("Least mean time between interrupts, s.")] = None
     mtti_s: Annotated[float | None, key("Least mean time between killed jobs, s.")] = None

@@ -21,8 +21,7 @@ N, NB = 3_000, 128
 @dataclass(frozen=True)
 class Truth:
     """γ of a site and step and of a flop in s; α in s, β in s a byte; κ; the exponents of computing
-    and, from two nodes on, of contention; relative errors of a launch and of a node count; share
-    of all work that one rank does alone."""
+    and, from two nodes on, of contention; relative errors of a launch and of a node count."""
 
     site_step_s: float = 4e-7
     flop_s: float = 1e-10
@@ -33,7 +32,6 @@ class Truth:
     contention: float = 0.0
     launch: float = 0.01
     luck: float = 0.01
-    serial: float = 0.0
 
     def messages_s(self, nodes: int, transfers: Sequence[Any]) -> float:
         """What the busiest rank's messages take."""
@@ -51,7 +49,7 @@ class Truth:
             extents, grid, ranks_per_node=1, real_bytes=8, exchanges=2 * steps
         )
         work = np.prod(extents) * steps / ranks
-        compute = self.site_step_s * work * ranks**self.computing * (1 + self.serial * (ranks - 1))
+        compute = self.site_step_s * work * ranks**self.computing
         return float(compute), self.messages_s(ranks, transfers)
 
     def system_s(self, n: int, grid: tuple[int, int]) -> tuple[float, float]:
@@ -59,7 +57,7 @@ class Truth:
         p, q = grid
         transfers = hpl_transfers(n, NB, p, q, ranks_per_node=1)
         work = (2 * n**3 / 3 + 3 * n**2 / 2) / (p * q)
-        compute = self.flop_s * work * (p * q) ** self.computing * (1 + self.serial * (p * q - 1))
+        compute = self.flop_s * work * (p * q) ** self.computing
         return float(compute), self.messages_s(p * q, transfers)
 
 

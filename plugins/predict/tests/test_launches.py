@@ -85,7 +85,7 @@ def test_missing_launches_cost_themselves_only():
     launches = drawn(truth(LIMIT, 20e-6), (0.03, 0.02, False), 8, 3)
     whole = modelled(SIZES, launches).segments[0]
     launches[5, 2] = launches[40, 7] = np.nan
-    found = segmented(SIZES, np.nanmedian(launches, axis=1).tolist(), replicates=1)
+    found = segmented(SIZES, np.nanmedian(launches, axis=1).tolist())
     model = with_launches(found, SIZES, launches)
     alpha = model.segments[0].alpha
     assert (alpha.low, alpha.high) == pytest.approx((whole.alpha.low, whole.alpha.high), rel=0.02)

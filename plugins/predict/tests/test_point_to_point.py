@@ -79,19 +79,17 @@ def test_the_search_finds_what_trying_all_breaks_finds(seed):
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.02])
 def test_a_switch_is_found_in_the_interval_that_holds_it(limit, noise):
     for seed in range(5):
-        result = segmented(SIZES, times(limit, 40e-6, noise, seed), replicates=20)
+        result = segmented(SIZES, times(limit, 40e-6, noise, seed))
         assert len(result.switches) == 1, (limit, noise, seed)
         switch = result.switches[0]
-        assert switch.low_bytes <= switch.below_bytes <= limit
-        assert limit < switch.above_bytes <= switch.high_bytes
-        assert switch.support > 0.5
+        assert switch.below_bytes <= limit < switch.above_bytes
         assert switch.step > 0.1
 
 
 def test_two_switches_are_both_found():
     m = np.array(SIZES, dtype=float)
     data = ALPHA_S + BETA * m + 20e-6 * (m > 1024) + 60e-6 * (m > 32768)
-    switches = segmented(SIZES, data.tolist(), replicates=20).switches
+    switches = segmented(SIZES, data.tolist()).switches
     assert [one.below_bytes <= 1024 < one.above_bytes for one in switches] == [True, False]
     assert switches[1].below_bytes <= 32768 < switches[1].above_bytes
 
@@ -99,7 +97,7 @@ def test_two_switches_are_both_found():
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.02, 0.05])
 def test_a_line_without_a_switch_gives_none(noise):
     for seed in range(20):
-        assert not segmented(SIZES, times(noise=noise, seed=seed), replicates=1).switches
+        assert not segmented(SIZES, times(noise=noise, seed=seed)).switches
 
 
 @pytest.mark.full(sample=2)
@@ -130,7 +128,7 @@ def test_few_noisy_lengths_give_a_clear_step(noise, sizes):
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.03])
 def test_a_bend_is_a_break_and_no_switch(noise):
     for seed in range(10):
-        result = segmented(SIZES, times(16384, 0.0, noise, seed, bend=4.0), replicates=1)
+        result = segmented(SIZES, times(16384, 0.0, noise, seed, bend=4.0))
         assert len(result.segments) > 1
         assert not result.switches, (noise, seed)
 
@@ -140,11 +138,6 @@ def test_lines_that_cross_where_the_right_one_is_below_zero_are_a_bend():
     m = np.array(sizes, dtype=float)
     rise = 2 * BETA * 20e3 * np.logaddexp(0, (m - 60e3) / 20e3)  # three times the slope from 60 kB
     assert not any(found_in(tuple(sizes), ALPHA_S + BETA * m + rise, 0.03, 20))
-
-
-def test_the_same_seed_gives_the_same_support():
-    data = times(65536, 10e-6, 0.02, 3)
-    assert segmented(SIZES, data, seed=5) == segmented(SIZES, data, seed=5)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,6 @@ from reports.analysis.run import analyse
 from reports.load.loading import load_run
 
 COUNTS = (1, 2, 4, 8, 16)
-
-
-def serial_share(note: str) -> float:
-    """The greatest share of serial work that a note leaves open; 0 of another."""
-    found = re.match(r"work that one rank does alone, up to ([\d.]+) %", note)
-    return float(found[1]) / 100 if found else 0.0
 
 
 def outcome_of(run: Path, nodes: Any = (), left_out: Any = ()) -> PredictionOutcome:
@@ -117,32 +110,6 @@ def test_the_true_time_lies_in_the_interval(tmp_path: Path, contention: float) -
     assert one.communication_share == pytest.approx(messages / (compute + messages), rel=0.3)
     if not contention:
         assert one.time_s.value == pytest.approx(compute + messages, rel=0.1)
-
-
-@pytest.mark.parametrize("counts", [COUNTS[:3], COUNTS])
-@pytest.mark.parametrize("serial", [0.01, 0.003])
-def test_serial_work_is_in_the_interval_or_left_open_by_a_note(
-    tmp_path: Path, counts: tuple[int, ...], serial: float
-) -> None:
-    truth = Truth(serial=serial)
-    outside = 0
-    for seed in range(4):
-        run = machine_run(tmp_path / f"{seed}", counts, truth, seed=seed)
-        for item in outcome_of(run, nodes=(64, 256)).predicted:
-            (left_open,) = filter(None, map(serial_share, item.notes))
-            (note,) = [note for note in item.notes if serial_share(note)]
-            assert "on 256 nodes" in note
-            for one in item.points:
-                k, words = one.nodes, one.problem.split()
-                grid = squarest_grid(k)
-                times = truth.lattice_s(LATTICE, k, 100)
-                if item.check == "hpl":
-                    times = truth.system_s(int(words[2]), grid)
-                held = one.time_s.holds(sum(times))
-                outside += not held
-                assert held or left_open >= serial
-    # The note is needed: intervals alone do not hold what serial work adds.
-    assert outside or serial < 0.01 or counts != COUNTS
 
 
 def test_what_is_left_out_is_not_learnt_from_and_stands_beside(tmp_path: Path) -> None:

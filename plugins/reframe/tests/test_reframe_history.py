@@ -26,10 +26,23 @@ from reports.verdicts.nightly.check import check_history
 NIGHTS, REPEATS = 60, 3
 
 Case = dict[str, Any]
+SESSION = {"data_version": "4.2", "time_start_unix": 1.7e9, "time_end_unix": 1.8e9}
+#: A test case of a report.
+CASE: Case = {
+    "name": "S", "system": "d", "partition": "p", "environ": "e", "jobid": "1",
+    "job_completion_time_unix": 1.7e9, "perfvalues": {"d:p:x": [1.0, 0, None, None, "s"]},
+}  # fmt: skip
 
 
 def taken(history: Path, *paths: Path) -> ImportForm:
     return import_files(history, paths, "UTC")
+
+
+def reported(folder: Path, *cases: Case, **info: Any) -> ImportForm:
+    """A report of test cases, taken."""
+    report = {"session_info": SESSION | info, "runs": [{"testcases": cases}]}
+    (folder / "report.json").write_text(json.dumps(report))
+    return taken(folder / "h.sqlite", folder / "report.json")
 
 
 def values_of(history: Path) -> dict[str, list[tuple[int, ...] | float]]:
@@ -64,8 +77,7 @@ def retries_report(lines: list[str], *again: Case) -> dict[str, Any]:
     first = [told[at] for at in failed]
     second = [*(told[at + 1] for at in failed), *again]
     runs = [{"run_index": 0, "testcases": first}, {"run_index": 1, "testcases": second}]
-    info = {"time_start_unix": 1.7e9, "time_end_unix": 1.8e9}
-    return {"session_info": info, "runs": runs}
+    return {"session_info": SESSION, "runs": runs}
 
 
 def test_a_planted_step_is_found_at_its_night(survey: Survey) -> None:
@@ -222,34 +234,18 @@ def test_what_cannot_be_read_is_counted_with_file_and_line(tmp_path: Path) -> No
 def test_a_damaged_test_case_costs_itself_alone(
     tmp_path: Path, key: str, value: object, added: int
 ) -> None:
-    case = {
-        "name": "S", "system": "d", "partition": "p", "environ": "e", "jobid": "1",
-        "job_completion_time_unix": 1.7e9, "perfvalues": {"d:p:x": [1.0, 0, None, None, "s"]},
-    }  # fmt: skip
-    cases = [case | {key: value}, case | {"jobid": "2"}]
-    info = {"time_start_unix": 1.7e9, "time_end_unix": 1.8e9}
-    report = json.dumps({"session_info": info, "runs": [{"testcases": cases}]})
-    (tmp_path / "report.json").write_text(report)
-    form = taken(tmp_path / "h.sqlite", tmp_path / "report.json")
+    form = reported(tmp_path, CASE | {key: value}, CASE | {"jobid": "2"})
     assert (form.added, form.unread) == (added, 2 - added)
 
 
 def test_nan_is_no_value(tmp_path: Path) -> None:
-    case = {
-        "name": "A", "system": "s", "partition": "p", "environ": "e", "jobid": "1",
-        "job_completion_time_unix": 1e9, "job_nodelist": ["n1"], "result": "fail",
-        "perfvalues": {"s:p:x": [float("nan"), 0, None, None, "us"],
-                       "s:p:y": [2.0, 0, None, None, "MB/s"]},
-    }  # fmt: skip
-    info = {"time_start_unix": 1e9, "time_end_unix": 1e9}
-    report = {"session_info": info, "runs": [{"testcases": [case]}]}
-    (tmp_path / "r.json").write_text(json.dumps(report))
-    form = taken(tmp_path / "h.sqlite", tmp_path)
+    values = {"x": [float("nan"), 0, None, None, "us"], "y": [2.0, 0, None, None, "MB/s"]}
+    form = reported(tmp_path, CASE | {"result": "fail", "perfvalues": values})
     assert (form.added, form.unread) == (1, 0)
     with Store(tmp_path / "h.sqlite") as store:
-        history = read_history(store, "s", CAMPAIGN)
+        history = read_history(store, "d", CAMPAIGN)
         assert history.nights[0].statuses == {"wrong": 1}
-        ((*_, counts, figures),) = stored_launches(store, "s", CAMPAIGN)
+        ((*_, counts, figures),) = stored_launches(store, "d", CAMPAIGN)
     assert (counts, figures[:, 1].tolist()) == ([1], [2e6])
     (found,) = surveys_of(tmp_path / "h.sqlite", None, None)
     assert [(one.launches, one.failed, one.hidden) for one in found.tests] == [(1, 1, 0)]
@@ -273,23 +269,13 @@ def test_a_log_of_reframe_3_is_refused_with_its_version(tmp_path: Path, line: st
     assert told.reason == f"written by ReFrame {version}; 4.6 and later are read"
 
 
-def test_a_report_of_a_session_and_its_log_are_the_same_launches(tmp_path: Path) -> None:
-    """Data version 3.1 tells no end of a test case, only the session's."""
-    case = {
-        "name": "Stream0 %$repeat_no=0", "unique_name": "Stream0_0", "environment": "gnu",
-        "system": "daint:mc", "nodelist": ["nid001"], "jobid": "0", "result": "success",
-        "perfvars": [{"name": "triad", "reference": 100, "thres_lower": -0.05, "thres_upper": None,
-                      "unit": "GB/s", "value": 99.0}],
-    }  # fmt: skip
-    info = {"data_version": "3.1", "hostname": "h", "time_start": "2025-01-01T01:00:00+0000",
-            "time_end": "2025-01-01T03:00:00+0000"}  # fmt: skip
-    report = {"session_info": info, "runs": [{"testcases": [case]}], "restored_cases": []}
-    (tmp_path / "run-report-0.json").write_text(json.dumps(report))
-    (tmp_path / "Stream0.log").write_text("\n".join(log_lines(0, 2, 1)) + "\n")
-    both = tmp_path / "run-report-0.json", tmp_path / "Stream0.log"
-    assert [taken(tmp_path / "a.sqlite", one).added for one in both] == [1, 1]
-    assert taken(tmp_path / "b.sqlite", both[1]).added == 2
-    assert taken(tmp_path / "b.sqlite", both[0]).known == 1
+def test_an_old_report_is_refused_and_a_case_without_a_job_ends_with_its_session(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(AssayError, match=r"data version 3\.1; 4\.0 and later are read"):
+        reported(tmp_path, CASE, data_version="3.1")
+    jobless = CASE | {"job_completion_time_unix": None, "jobid": None}
+    assert [reported(tmp_path, jobless).added for _ in range(2)] == [1, 0]
 
 
 def test_proven_and_imported_nights_are_not_mixed(tmp_path: Path) -> None:
