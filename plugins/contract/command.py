@@ -260,6 +260,15 @@ def _seconds(text: str) -> float:
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
 
 
+def _share(text: str) -> float:
+    """A share of 1 in "99%" or "0.99"; raises ArgumentTypeError."""
+    found = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*(%?)", text.strip(), re.ASCII)
+    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"found {text!r:.40}; allowed are shares, e.g. 99%")
+    return value
+
+
 _STARTED = (
     argument(
         "--contract FOLDER", "a started contract, or how it begins; default: the one started last"
@@ -284,7 +293,7 @@ _WATCH = (
     argument("--scale", "contract time that passes in a second; 720: a day in 2 min", type=float),
     repeated("--partition", "watch only nodes of this one; may be repeated", dest="partitions"),
     repeated("--file-system DIR", "also write a file there; may be repeated", dest="file_systems"),
-    argument("--availability SHARE", "what is promised, e.g. 99%%", type=share),
+    argument("--availability SHARE", "what is promised, e.g. 99%%", type=_share),
     _span("mtbi", "mean time between interrupts that is promised, e.g. 720h"),
     _span("mtti", "mean time between killed jobs that is promised"),
     argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),
