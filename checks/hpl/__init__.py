@@ -129,10 +129,6 @@ class HplDefinition(ManyRanksDefinition[HplParameters]):
         """The operations; messages take no time."""
         yield fast.compute_s(2 * params.n**3 / 3)
 
-    def longer(self, params: HplParameters, factor: float) -> dict[str, int]:
-        """N, with whose cube the time grows; whole hundreds."""
-        return {"n": math.ceil(params.n * factor ** (1 / 3) / 100) * 100}
-
     def estimate_s(self, params: HplParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + operations at the cores' speed + panels and rows over the links +
         turns on shared cores.

@@ -53,8 +53,6 @@ SIZED = {
     "dgemm_rate": FAST_CORE_FLOP_PER_S,
     "node_hpl_rate": FAST_CORE_FLOP_PER_S,
 }
-#: Samples that a longer launch takes at most, if longer samples do as well.
-MOST_REPETITIONS = 100
 #: Metrics whose sample is the time of all that was done, and the cycles that they take at least:
 #: the operations of floatmath each wait for the last one, the sieve looks at 8190 bytes in order.
 WHOLE_TIMES = {
@@ -243,19 +241,6 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
             if any(metric in KERNEL_METRICS[kernel] for kernel in params.kernels):
                 work = self._work(params, metric) / params.ranks_per_node
                 yield params.repetitions * work / speed
-
-    def longer(self, params: NodeParameters, factor: float) -> dict[str, int]:
-        """Samples; where there would be too many, as much longer ones."""
-        asked = math.ceil(params.repetitions * factor)
-        if asked <= MOST_REPETITIONS:
-            return {"repetitions": asked}
-        side = factor ** (1 / 3)
-        sizes = {
-            "stream": ("stream_bytes", math.ceil(params.stream_bytes * factor)),
-            "dgemm": ("dgemm_n", math.ceil(params.dgemm_n * side)),
-            "hpl": ("hpl_n", math.ceil(params.hpl_n * side)),
-        }
-        return dict(sizes[kernel] for kernel in params.kernels if kernel in sizes)
 
     def _work(self, params: NodeParameters, metric: str) -> float:
         """Bytes or operations of one sample of a rate, on all ranks of a node; 0 of no rate."""

@@ -271,10 +271,6 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         speed; messages take no time."""
         yield fast.compute_s(params.operations) / (2 if params.precision == "single" else 1)
 
-    def longer(self, params: Su3RmdParameters, factor: float) -> dict[str, int]:
-        """Trajectories; warm-ups, which are in the program's time too, stay."""
-        return {"trajectories": math.ceil((params.trajectories + params.warmups) * factor)}
-
     def estimate_s(self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + the original's operations at a quarter of the cores' speed, or at all
         of it where the data of a rank fit into a cache.

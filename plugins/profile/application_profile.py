@@ -20,13 +20,7 @@ from records.input_files import decoded, read_whole
 
 #: Point to point: two ranks, on one node or on two.
 PAIR = 2
-#: Calls by what they do; each message is counted once, where it is sent.
-SENDS = (
-    *("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"),
-    *("Start", "Startall", "Sendrecv", "Sendrecv_replace"),
-)
-RECEIVES = ("Recv", "Irecv", "Mrecv", "Imrecv")
-#: They have no message of their own, and complete what was begun.
+#: Calls that have no message of their own, and complete what was begun.
 COMPLETES = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
 #: A thread is in MPI for no more than its program's time, but for the rounding of a report.
 MOST_IN_MPI = 1.05
