@@ -114,7 +114,13 @@ class Driver:
                         self._append(self._records.record(launch, skipped), writer)
                 self._run_asked(writer)
                 if self.plan.sequential is not None:
-                    self._run_in_turn(writer)
+                    from assay.run.sequential import judge  # slow: SciPy
+
+                    # As many blocks as it takes, with a judgement between.
+                    while interim := judge(self.run_directory, self.ledger.entries):
+                        for sentence in interim.told(self.plan):
+                            self.progress.say(sentence)
+                        self._run_asked(writer)
         finally:
             self.waiting.over()
             # Where Slurm does not answer, the next driver ends them before it begins.
@@ -129,15 +135,6 @@ class Driver:
             for name, failures in sorted(self._unbuilt.items())
             if left[name]
         ]
-
-    def _run_in_turn(self, writer: RecordWriter) -> None:
-        """Run as many blocks of a sequential design as it takes, with a judgement between."""
-        from assay.run.sequential import judge  # slow: SciPy
-
-        while interim := judge(self.run_directory, self.ledger.entries):
-            for sentence in interim.told(self.plan):
-                self.progress.say(sentence)
-            self._run_asked(writer)
 
     @cached_property
     def _kept_builds(self) -> KeptBuilds:

@@ -114,13 +114,20 @@ def gather(site: Site, asked: SiteAsRun, run_id: str, plan: Plan) -> Provenance:
     lines = site.slurm_output("scontrol", "show", "config").splitlines()
     pairs = (line.split("=", 1) for line in lines if "=" in line)
     slurm = {key.strip(): value.strip() for key, value in pairs}
+    model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return Provenance(
         run_id=run_id,
         started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         order_seed=plan.seed,
         harness=harness(),
         site=asked,
-        host=_host(),
+        host=Host(
+            cpu=model[1] if model else platform.processor(),
+            cores=len(os.sched_getaffinity(0)),
+            memory_bytes=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+            kernel=platform.release(),
+            nics=sorted(nic.name for nic in Path("/sys/class/net").glob("*") if nic.name != "lo"),
+        ),
         slurm=SlurmAsRun(
             version=slurm.get("SLURM_VERSION"),
             settings={name: slurm[name] for name in _SLURM_SETTINGS if name in slurm},
@@ -155,18 +162,6 @@ def with_facts(
             started_by=right.label if right else None,
         )
     return replace(known, nodes=dict(nodes), environments=environments).without_secrets()
-
-
-def _host() -> Host:
-    pages, page_bytes = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-    model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return Host(
-        cpu=model[1] if model else platform.processor(),
-        cores=len(os.sched_getaffinity(0)),
-        memory_bytes=pages * page_bytes,
-        kernel=platform.release(),
-        nics=sorted(nic.name for nic in Path("/sys/class/net").glob("*") if nic.name != "lo"),
-    )
 
 
 def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:

@@ -264,12 +264,10 @@ def _variables(
 ) -> dict[str, str]:
     """Variables that tell a session its site, launches and builds, by files of the work folder."""
     described = {**site.session_data(), "reframe_prefix": str(work.session)}
+    lines = msgspec.json.Encoder().encode_lines(launches).decode()
     files = {
         "ASSAY_SITE_FILE": ("site.json", json.dumps(described)),
-        "ASSAY_LAUNCHES_FILE": (
-            "launches.jsonl",
-            msgspec.json.Encoder().encode_lines(launches).decode(),
-        ),
+        "ASSAY_LAUNCHES_FILE": ("launches.jsonl", lines),
     }
     if brought:
         files[BROUGHT_FILE] = "brought.json", msgspec.json.encode(brought).decode()

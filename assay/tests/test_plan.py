@@ -326,19 +326,6 @@ def test_the_study_of_2003_lies_on_wider_nodes_as_on_its_own(nodes, cores, memor
     assert len({(c.params["p"], c.params["q"]) for c in plan.cases if c.check == "hpl"}) == 9
 
 
-@pytest.mark.plugins("papers")
-def test_what_of_the_study_of_2003_does_not_fit_is_skipped_with_the_arithmetic() -> None:
-    four = dataclasses.replace(WYEAST, name="four", nodes=4, cores_per_node=1)
-    plan = make_plan(load_campaign("wyeast-2003"), four)
-    skipped = {case.ranks: str(case.skipped) for case in plan.cases if case.check == "startup"}
-    assert skipped[4] == "None"
-    assert skipped[24] == "24 ranks at 1 a node need 24 nodes; site four has 4"
-    little = dataclasses.replace(WYEAST, memory_bytes_per_node=2**28)
-    plan = make_plan(load_campaign("wyeast-2003"), little)
-    largest = next(c for c in plan.cases if c.params.get("n") == 25000)
-    assert "2 ranks a node need 0.45 GB" in str(largest.skipped)
-
-
 STUDIES = ("collectives-1996", "hypercube-1988", "ornl-1996", "pvm-1995", "wyeast-2003")
 
 

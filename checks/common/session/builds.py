@@ -93,8 +93,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
             words += [f"READY={self.ready}", f"OUTSIDE={_copies(program_folders(shipped=False))}"]
         if is_left:
             doing = f"building {type(self).__name__} for {self.current_environ.name}"
-            output = Path(self.stagedir, self.build_job.stdout)
-            send(Outcome(progress=doing, output=str(output)))
+            send(Outcome(progress=doing))
         if blas := self.current_environ.extras["blas"]:
             libraries = [*blas["ldflags"], *(f"-l{name}" for name in blas["libraries"])]
             words += [f"BLAS={' '.join(libraries)}", f"BLAS_CFLAGS={' '.join(blas['cflags'])}"]

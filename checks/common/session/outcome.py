@@ -82,7 +82,7 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
 
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
     message is of no launch: `build` failed, one was `built` and can be kept, `progress` says what
-    the session is doing, which prints to the file `output`, or `queue` where the current job is.
+    the session is doing, or `queue` where the current job is.
     `files` are paths of the raw output: script, stdout, stderr; and of the values of a scan.
     `programs` are paths of what the launch executes, apart from its launcher and the site's
     commands. `started_at`, `ended_at` and, of jobs that are handed in at once, `submitted_at` are
@@ -103,7 +103,6 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     files: dict[str, str] = {}
     programs: list[str] = []
     progress: str | None = None
-    output: str | None = None
     fault: Fault | None = None
     build: BuildFailure | None = None
     built: CompleteBuild | None = None

@@ -340,6 +340,20 @@ def test_every_good_output_is_believed(name):
     assert GOOD[name].refusal(GOOD[name].text) is None
 
 
+@pytest.mark.parametrize("name", [name for name, sample in GOOD.items() if not sample.own])
+def test_a_foreign_output_cut_at_any_line_or_with_a_launchers_complaint_is_refused(name):
+    sample = GOOD[name]
+    lines = sample.text.split("\n")
+    foreign = [i for i, line in enumerate(lines) if line.strip() and '"assay"' not in line]
+    for cut in range(1, len(foreign)):
+        kept = [line for i, line in enumerate(lines) if i not in foreign[-cut:]]
+        found = sample.refusal("\n".join(kept)), facts(sample, "\n".join(kept))
+        assert found[0] is not None or alike(facts(sample, sample.text), found[1]), lines[cut]
+    lines.insert(foreign[-1] + 1, "srun: error: n2: task 1: Terminated")
+    if sample.definition.name == "osu" and TESTS[sample.params.test].prints != "start-up":
+        assert sample.refusal("\n".join(lines)) is not None
+
+
 @pytest.mark.parametrize("count", [200, pytest.param(COUNT, marks=pytest.mark.full)])
 def test_no_changed_output_is_believed_that_states_something_else(count):
     @settings(
