@@ -143,9 +143,15 @@ def decoded(decode: Callable[[bytes], _T], content: bytes, where: str, what: str
     try:
         return decode(content)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-        place = where if re.search(r":\d+$", where) else f"{where}:{_line_of(content, error)}"
         fault = "nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise AssayError(f"{place}: not {what}: {fault}") from error
+        if not re.search(r":\d+$", where):
+            if offset := re.search(r"\(byte (\d+)\)", fault):
+                line = content.count(b"\n", 0, int(offset[1])) + 1
+            else:
+                named = re.search(r"`\$((?:\.\w+)+)", fault)
+                line = line_with(content, *named[1].lstrip(".").split(".")) if named else 1
+            where = f"{where}:{line}"
+        raise AssayError(f"{where}: not {what}: {fault}") from error
 
 
 def line_with(content: bytes, *members: str) -> int:
@@ -156,11 +162,3 @@ def line_with(content: bytes, *members: str) -> int:
         if place < 0:
             return 1
     return content.count(b"\n", 0, place) + 1
-
-
-def _line_of(content: bytes, error: Exception) -> int:
-    """The line of a fault that a decoder found: by its offset, or by the member that it names."""
-    if offset := re.search(r"\(byte (\d+)\)", str(error)):
-        return content.count(b"\n", 0, int(offset[1])) + 1
-    named = re.search(r"`\$((?:\.\w+)+)", str(error))
-    return line_with(content, *named[1].lstrip(".").split(".")) if named else 1

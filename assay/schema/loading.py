@@ -6,10 +6,10 @@ for; the JSON Schema of campaign files, for editors (`make schema` writes the sh
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +120,7 @@ def _repeated(values: Sequence[object], place: Location) -> Iterator[Problem]:
             yield Problem((*place, index), text)
 
 
-def _parameter_problems(entry: CaseGroup, checks: Checks, place: Location) -> Iterator[Problem]:
+def _parameter_problems(entry: AnyEntry, checks: Checks, place: Location) -> Iterator[Problem]:
     """Faults of the parameters of an entry of `cases`, found without expanding it."""
     if (check := checks.get(entry.check)) is None:
         yield from one_of(entry.check, checks, (*place, "check"))
@@ -211,7 +211,7 @@ def combinations(entry: CaseGroup, check: CheckDefinition[Any]) -> Iterator[dict
         [_axis_settings(check, axis, value) for value in values]
         for axis, values in entry.matrix.items()
     ]
-    for choice in itertools.product(*axes):
+    for choice in product(*axes):
         params = dict(entry.fixed)
         for settings in choice:
             params.update(settings)
@@ -250,14 +250,8 @@ def campaign_names() -> list[str]:
 def _known() -> dict[str, Path]:
     """Campaigns of plugins, of `campaigns/` and of the folders below it, by name: those of Assay,
     then those of the working folder, which come first."""
-    files = [
-        *(
-            path
-            for folder in folders("campaigns").values()
-            for path in sorted(folder.glob("*.yaml"))
-        ),
-        *known_files(ROOT / "campaigns", "campaigns", "**/*.yaml"),
-    ]
+    shipped = (sorted(folder.glob("*.yaml")) for folder in folders("campaigns").values())
+    files = [*chain(*shipped), *known_files(ROOT / "campaigns", "campaigns", "**/*.yaml")]
     return {path.stem: path for path in files if path.parent.name not in _NOT_CAMPAIGNS}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
@@ -20,47 +20,39 @@ MAX_SEED = 2**63 - 1
 MOST_BLOCKS = 1000
 
 
-MetricName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+#: Name of a check or a metric that a campaign brings.
+OwnName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Names = Annotated[list[Name], Field(min_length=1)]
+#: The values of each parameter that is swept.
+Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]
 Scale = Literal["paper", "small"]
+Question = Literal["score", "checks", "curves", "points"]
 
 
 class SmallForm(Section):
     """Keys that an entry of `cases` has instead when the campaign's scale is small."""
 
-    matrix: dict[str, Annotated[list[Any], Field(min_length=1)]] = key(
-        "Axes in place of those of these names; the others stay.", default={}
-    )
-    fixed: dict[str, Any] = key(
-        "Parameters in place of those of these names; the others stay.", default={}
-    )
+    matrix: Axes = key("Axes in place of those of these names; the others stay.", default={})
+    fixed: dict[str, Any] = key("Parameters in place of those of these names.", default={})
     left_out: bool = key("True if there are no such cases.", default=False)
 
 
 class CaseGroup(Section):
     """Cases of one check: every combination of the matrix, with the fixed parameters."""
 
-    if TYPE_CHECKING:
-
-        @property
-        def check(self) -> str:
-            """Name of the check that measures these cases."""
-
-    matrix: dict[str, Annotated[list[Any], Field(min_length=1)]] = key(
+    matrix: Axes = key(
         "Swept parameters: a list of values for each; every combination is one case. An axis whose"
         " values are mappings sets several parameters at once, e.g. grid: [{p: 1, q: 2}].",
         default={},
     )
     fixed: dict[str, Any] = key("Parameters that all these cases share.", default={})
-    environments: Annotated[list[Name], Field(min_length=1)] | None = key(
-        "Only these of the campaign's environments; without it, all.", default=None
-    )
+    environments: Names | None = key("Only these of the campaign's; unset: all.", default=None)
     cpus_per_task: CpusPerTask | None = key(
         "CPUs of each rank, and threads of its BLAS and OpenMP; without it one.", "CPUs", None
     )
     resources: Resources = key(
-        "Resources that the jobs of these cases need besides nodes, by the names that the site's"
-        " `resources` give them, e.g. {gpu: {count: 1}}. Where the site does not know one, the"
-        " cases are skipped.",
+        "Resources of their jobs besides nodes, as the site's `resources` name them, e.g."
+        " {gpu: {count: 1}}. Where the site does not know one, the cases are skipped.",
         default={},
     )
     alone: bool | None = key(
@@ -73,10 +65,7 @@ class CaseGroup(Section):
         " true of a command with `launch: none` and neither `build` nor `program`.",
         default=None,
     )
-    small: SmallForm | None = key(
-        "Changes to these cases when the campaign's scale is small; without it none.",
-        default=None,
-    )
+    small: SmallForm | None = key("Changes when the campaign's scale is small.", default=None)
 
     @property
     def in_one(self) -> bool:
@@ -112,21 +101,15 @@ class CommandMetric(Section):
     """Rules by which the value of a metric is found in what a command prints."""
 
     find: str = key("Regular expression of Python with one group, the number; for one line.")
-    from_: Literal["stdout", "stderr"] = key(
-        "Where the line is printed.", default="stdout", alias="from"
-    )
+    from_: Literal["stdout", "stderr"] = key("Its stream.", default="stdout", alias="from")
     unit: str = key(f"Unit of the number as printed: {KNOWN}.", default="1")
     better: Literal["higher", "lower"] | None = key(
         "Direction that is good; by default that of the unit: times lower, rates higher.",
         default=None,
     )
     of: Choice = key("Choice among several matches; only: there must be one.", default="only")
-    at_least: float | None = key(
-        "Least value of a valid launch, in `unit`; one below is wrong.", default=None
-    )
-    at_most: float | None = key(
-        "Greatest value of a valid launch, in `unit`; one above is wrong.", default=None
-    )
+    at_least: float | None = key("Least value of a valid launch, in `unit`.", default=None)
+    at_most: float | None = key("Greatest value of a valid launch, in `unit`.", default=None)
     memory_share: float | None = key(
         "Least value of a valid launch, of a metric in bytes, as a share of its nodes' memory.",
         default=None,
@@ -144,7 +127,7 @@ class CommandEntry(CaseGroup):
     """Cases of a command line: docs/your-benchmark.md."""
 
     command: str = key("Program and arguments, with {placeholders}; not read by a shell.")
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")] = key("Its name.")
+    name: OwnName = key("Its name.")
     title: str = key("Its title.", default="", max_length=100)
     program: str = key(
         "A program that the site names in `programs` of its environments: {program} in the command"
@@ -152,15 +135,13 @@ class CommandEntry(CaseGroup):
         default="",
         pattern="^([a-z0-9][a-z0-9_-]*)?$",
     )
-    build: str = key(
-        "Shell command that builds it once an environment; $CC is the compiler.", default=""
-    )
+    build: str = key("Shell command that builds it, with $CC, once an environment.", default="")
     sources: list[str] = key("Files for the build, from the campaign's folder.", default=[])
     input: list[str] = key("Files that each launch finds in its folder.", default=[])
     launch: Literal["mpi", "none"] = key("none: one process without MPI.", default="mpi")
     ranks: Ranks = key("Ranks; `matrix` and `fixed` can say others.", "ranks", 1)
     ranks_per_node: Ranks | Literal["fill", "half"] = key("Ranks on each node.", "ranks", "fill")
-    metrics: Annotated[dict[MetricName, CommandMetric], Field(min_length=1)] = key(
+    metrics: Annotated[dict[OwnName, CommandMetric], Field(min_length=1)] = key(
         "Metrics that are measured, by name; environments are compared by the first."
     )
     right: list[str | int] = key("Expressions that must match, or the exit status.", default=[])
@@ -197,14 +178,11 @@ class ReframeClass(Section):
         default={},
     )
     path: list[str] = key(
-        "Folders of Python modules that the file needs and does not find; relative to the"
-        " campaign's.",
-        default=[],
+        "Folders of Python modules that the file needs, from the campaign's folder.", default=[]
     )
     vars: dict[str, Any] = key("Variables of it to be set, as by `reframe -S`.", default={})
     metrics: dict[str, ReframeMetric | Literal["higher", "lower"]] = key(
-        "Direction of figures that no reference or unit tells.",
-        default={},
+        "Direction of figures that no reference or unit tells.", default={}
     )
     environments: dict[str, Name | list[Name]] = key(
         "By the name or the features that the suite asks for: the environments in its place.",
@@ -221,9 +199,7 @@ class ReframeEntry(CaseGroup):
     """Cases of a test of a ReFrame suite: plugins/reframe/docs/from-reframe.md."""
 
     reframe: ReframeClass = key("The test.")
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")] | None = key(
-        "Its name; without it that of the class in small letters.", default=None
-    )
+    name: OwnName | None = key("Its name; unset: the class in small letters.", default=None)
 
     @property
     def check(self) -> str:
@@ -265,8 +241,7 @@ class Limits(Section):
         gt=0,
     )
     queue_s: float | None = key(
-        "Time that one launch may wait until Slurm starts it; then the run ends with status 3, to"
-        " be resumed. Without it a run waits for as long as it takes.",
+        "Most time that a launch waits for Slurm; then the run ends, resumable.",
         "s",
         None,
         gt=0,
@@ -297,26 +272,14 @@ class Blocks(Section):
     can be.
     """
 
-    least: int = key(
-        "Blocks after which the questions are judged for the first time.",
-        "blocks",
-        6,
-        ge=6,
-        le=MOST_BLOCKS,
-    )
+    least: int = key("Blocks before the first judgement.", "blocks", 6, ge=6, le=MOST_BLOCKS)
     greatest: int = key(
-        "Blocks after which the run ends in any case; earlier where limits.node_hours does"
-        " not suffice for more.",
-        "blocks",
-        ge=6,
-        le=MOST_BLOCKS,
+        "Most blocks; fewer where limits.node_hours is used up.", "blocks", ge=6, le=MOST_BLOCKS
     )
-    until: Annotated[list[Literal["score", "checks", "curves", "points"]], Field(min_length=1)] = (
-        key(
-            "Results that have to be known of every pair of environments that may still be the best"
-            " in them: the overall score, each check, each curve, each point.",
-            default=["score", "checks"],
-        )
+    until: Annotated[list[Question], Field(min_length=1)] = key(
+        "Results that have to be known of every pair of environments that may still be the best in"
+        " them: the overall score, each check, each curve, each point.",
+        default=["score", "checks"],
     )
 
     @model_validator(mode="after")
@@ -350,15 +313,12 @@ class Campaign(Section):
     question: str = key(
         "Question that the campaign is to answer, in plain words.", min_length=1, max_length=2000
     )
-    environments: Annotated[list[Name], Field(min_length=1)] = key(
+    environments: Names = key(
         "MPI implementations to be judged, by the names the site gives them, or of `variants`."
     )
-    otherwise: list[Name] = key(
-        "Environments to take on a site that has none of `environments`.", default=[]
-    )
+    otherwise: list[Name] = key("Those of a site that has none of `environments`.", default=[])
     variants: dict[Name, Variant] = key(
-        "Environments with changed settings, by the names that `environments` or `otherwise` list"
-        " them under.",
+        "Environments with changed settings, as `environments` or `otherwise` name them.",
         default={},
     )
     blocks: Annotated[

@@ -330,15 +330,11 @@ VALUES_SAID = [
     ("startup", "mpich", "first_instruction", 0.17, "rank 0 began 0.176346 s after that", None),
     ("pvm_echo", "pvm", "wait_time", 1.0, LONG, None),
     ("pvm_echo", "pvm", "copy_time", 1e-11, "is 1e-11 s; in this launch it can be 5e-10 to", None),
-    ("pvm_echo", "pvm", "copy_time", 1e3, "is 1000 s; in this launch it can be 5e-10 to", None),
     ("node", "openmpi", "operation_time", 7e-11, "in this launch it can be 1e-10 to", 1.1e-10),
     ("node", "openmpi", "floatmath_time", 5e-5, NO_CORE, 4e-4),
-    ("node", "openmpi", "sieve_time", 1e-6, NO_CORE, 2e-4),
-    ("node", "openmpi", "dhrystone_time", 1e-5, NO_CORE, 2e-4),
     ("node", "openmpi", "whetstone_time", 1e-6, NO_CORE, 5e-5),
     ("interference", "3ranks.mpich", "exchange_time", 1.0, LONG, 1e-3),
     ("interference", "3ranks.mpich", "exchange_time", 2e-9, "it can be 1e-08 to", 2e-7),
-    ("alltoall_pairs", "mpich", "pair_latency", 2e-9, "in this launch it can be 1e-08 to", 1.5e-7),
     ("collectives", "each.lam", "collective_time", 2e-9, "in this launch it can be 1e-08 to", 2e-7),
 ]
 #: Of the sample of startup: what is replaced where it is first found, by what, and what is said.

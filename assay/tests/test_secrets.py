@@ -30,14 +30,11 @@ VARIABLES = {
 }
 LINES = (
     "curl -s -u user:{} https://example.org/env",
-    "curl --user me:{} https://example.org/env",
     "wget --password={} https://example.org/x",
-    "wget --http-passwd {} https://example.org/x",
     "export lic_pw={}",
     "export my_token={} other=1",
     "login_pw='{}'",
     "tool --api-key {}",
-    "curl -H 'X-Api-Key: {}' https://example.org/",
     "curl -H 'Authorization: Bearer {}' https://example.org/",
     "git clone https://bob:{}@example.org/r.git",
     "curl https://example.org/?access_token={}&x=1",

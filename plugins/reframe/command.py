@@ -26,7 +26,7 @@ from plugins.reframe.survey_launches import ImportForm, UnreadPart
 from plugins.reframe.survey_result import survey_result
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
-from records.history import DEFAULT_HISTORY, IMPORTED_HISTORY
+from records.history import DEFAULT_HISTORY
 from records.history.store import Store, no_nights
 from reports.notation.units import count_text
 from reports.render.files import write_folder
@@ -34,6 +34,8 @@ from reports.render.terminal import Styled
 
 #: Parts that could not be read and are listed.
 _MOST_UNREAD = 100
+#: Where imported nights are kept: not in the file of proven ones.
+IMPORTED_HISTORY = Path("results/imported.sqlite")
 
 
 def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> ImportForm:

@@ -5,8 +5,6 @@ from pathlib import Path
 
 #: Where the history is kept by default, below the folder in which `assay` is called.
 DEFAULT_HISTORY = Path("results/history.sqlite")
-#: Where imported nights are kept: not in the file of proven ones.
-IMPORTED_HISTORY = Path("results/imported.sqlite")
 #: The least change that a night is to find where the site does not say another, and the greatest
 #: that it may say; fractions.
 USUAL_FINDS, MOST_FINDS = 0.10, 0.9

@@ -98,19 +98,14 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return self._digest("")
 
     @property
-    def shipped_s(self) -> float:
-        """The shipped estimate."""
-        return self.estimate_s if self.rough_s is None else self.rough_s
-
-    @property
     def generous_s(self) -> float:
         """The greater estimate, for limits of time."""
-        return max(self.estimate_s, self.shipped_s)
+        return max(self.estimate_s, self.rough_s or 0.0)
 
     @property
     def least_s(self) -> float:
         """The lesser estimate, for refusals: one in proportion to another case may be far off."""
-        return min(self.estimate_s, self.shipped_s)
+        return self.estimate_s if self.rough_s is None else min(self.estimate_s, self.rough_s)
 
     @property
     def has_its_id(self) -> bool:

@@ -40,23 +40,6 @@ def test_blocks_are_asked_up_to_the_next_judgement(interims, a_hpl, a_ring, b_hp
     assert asked == dict(zip(cases, (a_hpl, a_ring, b_hpl, b_hpl), strict=True))
 
 
-def test_what_goes_on_is_told():
-    assert interim(6).told(plan()) == [
-        "judged after block 6 of at most 10: 1 question is open; it goes on with hpl of all; ring"
-        " of all"
-    ]
-    assert interim(6, {"b": ["ring"]}).going_told(plan()) == "ring of b"
-    assert "all that is asked is known" in interim(8, {}, "answered").told(plan())[0]
-
-
-def test_judgements_are_read_as_written(tmp_path):
-    file = tmp_path / "interims.jsonl"
-    assert read_interims(file, plan()) == []
-    made = [interim(6, ONE), interim(8, {}, "forecast")]
-    write_interims(file, made)
-    assert read_interims(file, plan()) == made
-
-
 @pytest.mark.parametrize(
     ("made", "fault"),
     [

@@ -5,7 +5,7 @@ import json
 
 from records.history.model import context_of
 from records.run import provenance as as_run
-from records.run.provenance import EnvironmentAsRun, Provenance, read_provenance
+from records.run.provenance import Provenance, read_provenance
 from records.site import node_facts
 from records.site.node_facts import Nic, NodeFacts, differences, oddities
 
@@ -111,13 +111,10 @@ def test_of_two_halves_neither_is_odd():
 
 
 def test_the_context_has_a_fact_of_all_nodes_once(tmp_path):
-    mpich = EnvironmentAsRun(library="MPICH 4.0.2", modules_loaded=["gcc/12", "mpich/4.0"])
-    known = Provenance(run_id="r", nodes=ALIKE, environments={"mpich": mpich})
+    known = Provenance(run_id="r", nodes=ALIKE)
     file = tmp_path / "provenance.json"
     file.write_bytes(known.to_json())
     assert read_provenance(file) == known
     context = context_of(known, ["c1"])
     assert context["node.kernel"] == "Linux 5.14"
-    assert context["environments.mpich.library"] == "MPICH 4.0.2"
-    assert context["environments.mpich.modules_loaded"] == "gcc/12 mpich/4.0"
     assert not [name for name in context if name.startswith("nodes.")]
