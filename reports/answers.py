@@ -140,14 +140,10 @@ def _of_finding(finding: Finding) -> str:
     if finding.kind == "unsteady":
         name = clipped(worst.subject, _MOST_NAME)
         return f"{name} scatters by {percent(worst.centre)} {limit}"
-    return f"{_NOUNS.get(finding.kind, finding.kind)} {name}, {_of_others(worst)} {limit}"
-
-
-def _of_others(item: Item) -> str:
-    """ "stream triad 58 % of the others"."""
-    metric = clipped(item.metric.replace("_", " "), 3)
-    share = f"{100 * item.centre:.0f} %" if item.at_most is None else number(item, item.centre)
-    return f"{metric} {share} of the others"
+    metric = clipped(worst.metric.replace("_", " "), 3)
+    share = f"{100 * worst.centre:.0f} %" if worst.at_most is None else number(worst, worst.centre)
+    noun = _NOUNS.get(finding.kind, finding.kind)
+    return f"{noun} {name}, {metric} {share} of the others {limit}"
 
 
 def _of_criterion(result: JudgedCriterion) -> str:

@@ -128,9 +128,13 @@ def weighted_costs(
     weights = run.plan.weighed
     measured = dict.fromkeys(check for check, _ in table if weights.get(check, 0) > 0)
     checks = {check: weights[check] for check in measured}
-    points = {
-        (check, name): _series_of(table, check, name) for check in checks for name in environments
+    points: dict[tuple[str, str], _Points] = {
+        (check, name): {} for check in checks for name in environments
     }
+    for (check, metric), by_environment in table.items():
+        for name, found in by_environment.items():
+            if (check, name) in points:
+                points[check, name] |= {(metric, key): series for key, series in found.items()}
     lacking = {
         "wrong answers in": wrong,
         "no valid launch of": {pair for pair, series in points.items() if not series},
@@ -187,16 +191,6 @@ def _excluded(
             if bad := [check for check in checks if (check, name) in pairs]:
                 excluded.setdefault(name, f"{why} {', '.join(bad)}")
     return [*excluded.items()]
-
-
-def _series_of(table: Table, check: str, environment: str) -> _Points:
-    """The check's points in an environment."""
-    return {
-        (metric, key): series
-        for (name, metric), found in table.items()
-        if name == check
-        for key, series in found.get(environment, {}).items()
-    }
 
 
 def _relative_cost(
@@ -327,30 +321,24 @@ def standings(
         worst[better] -= 1
     found = []
     for name in names:
-        ends = {name, names[0]}
+        ends, rate = {name, names[0]}, failures[name]
         own = [pair.seen_from(names[0]) for pair in pairs if {pair.first, pair.second} == ends]
-        place = best[name], worst[name]
-        found.append(_standing(name, place, own, failures[name], unreliable=name in unreliable))
+        interval = own[0].effect.interval if own else None
+        found.append(
+            Standing(
+                environment=name,
+                place=(best[name], worst[name]),
+                cost=own[0].effect.ratio if own else 1.0,
+                bounds=own[0].judgement.ends if own and own[0].judgement else None,
+                interval=(interval.low, interval.high) if interval else None,
+                level=interval.level if interval else None,
+                failed=rate.failed,
+                launched=rate.launched,
+                unreliable=name in unreliable,
+            )
+        )
     least = min(failures.values(), key=lambda rate: rate.share)
     return sorted(
         found,
         key=lambda item: (sum(item.place), item.failures.unreliable_beside(least), item.cost),
-    )
-
-
-def _standing(
-    name: str, place: tuple[int, int], own: list[Pair], rate: FailureRate, *, unreliable: bool
-) -> Standing:
-    """Standing of an environment; `own` is its pair with the reference, none for that itself."""
-    interval = own[0].effect.interval if own else None
-    return Standing(
-        environment=name,
-        place=place,
-        cost=own[0].effect.ratio if own else 1.0,
-        bounds=own[0].judgement.ends if own and own[0].judgement else None,
-        interval=(interval.low, interval.high) if interval else None,
-        level=interval.level if interval else None,
-        failed=rate.failed,
-        launched=rate.launched,
-        unreliable=unreliable,
     )

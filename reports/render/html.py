@@ -200,13 +200,9 @@ def _content(cell: Cell, env: Callable[[str], Markup]) -> str:
 
 
 def _badge(text: str) -> str:
-    text_of = meaning(text)
-    title = f' title="{escape(text_of)}"' if text_of else ""
-    return f'<span class="badge {_badge_kind(text)}"{title}>{escape(text)}</span>'
-
-
-def _badge_kind(text: str) -> str:
-    """Class of a flag's colour; the word itself always says what it is."""
+    """A flag in its colour; the word itself always says what it is."""
+    title = f' title="{escape(text_of)}"' if (text_of := meaning(text)) else ""
+    kind = "bad" if text.startswith(INVALID_ON_PURPOSE) else ""
     if text.startswith((BEYOND_LIMIT, DISTURBED, OVERSUBSCRIBED, "n =")):
-        return "warn"
-    return "bad" if text.startswith(INVALID_ON_PURPOSE) else ""
+        kind = "warn"
+    return f'<span class="badge {kind}"{title}>{escape(text)}</span>'

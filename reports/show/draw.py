@@ -35,7 +35,6 @@ from reports.show.panel import (
     WIDTH_IN,
     Axis,
     Heat,
-    Mark,
     Panel,
     Picture,
     Series,
@@ -146,7 +145,10 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
     axes = frame.add_subplot() if heat is None else draw_heat(frame, heat)
     axes.tick_params(length=3 if heat is None else 0, width=0.8)
     for mark in panel.marks:
-        _draw(mark, axes)
+        if isinstance(mark, Series):
+            _draw_series(mark, axes)
+        elif not isinstance(mark, Heat):
+            mark(axes)
     if heat is None:
         series = [mark for mark in panel.marks if isinstance(mark, Series) and mark.name]
         _set_axis(axes, "y", panel.y)
@@ -203,17 +205,6 @@ def _set_axis(axes: Axes, side: Side, asked: Axis, places: Sequence[float] = ())
     axes.set(**{f"{side}lim": (asked.low, asked.high)})
     if not asked.grid:
         axis.grid(visible=False)
-
-
-def _draw(mark: Mark, axes: Axes) -> None:
-    """Draw a mark; a heat map is drawn already."""
-    match mark:
-        case Series():
-            _draw_series(mark, axes)
-        case Heat():
-            pass
-        case _:
-            mark(axes)
 
 
 def _draw_series(mark: Series, axes: Axes) -> None:

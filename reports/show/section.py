@@ -94,12 +94,6 @@ def _are_numbers(values: Sequence[object]) -> bool:
     return all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
 
-def _follows(values: Sequence[object], other: Sequence[object]) -> bool:
-    """True where `other` alone determines `values`."""
-    pairs = {(repr(a), repr(b)) for a, b in zip(other, values, strict=True)}
-    return len(pairs) == len({first for first, _ in pairs})
-
-
 def metric_picture(analysis: Analysis, check: str, metric: str, axis: str | None) -> Picture | None:
     """A metric against an axis, a panel for each combination of all else that varies.
 
@@ -137,7 +131,12 @@ def _x_axis(
         x = Axis("environment", ticks=ticks)
         return x, [], lambda row: places[analysis.case(row).environment]
     names = varying(analysis, rows)
-    without = [name for name, values in names.items() if _follows(values, names[axis])]
+    along = [*map(repr, names[axis])]
+    without = [
+        name
+        for name, values in names.items()
+        if len({*zip(along, map(repr, values), strict=True)}) == len({*along})
+    ]
     values = sorted({float(str(value)) for value in names[axis]})
     title = lines.MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
     wide = values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO

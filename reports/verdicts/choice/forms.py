@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType, to_builtins
 
 from records.forms import Form, Part, key
 from reports.analysis.cells import Comparison
-from reports.analysis.run import STATUSES, Analysis, Row
+from reports.analysis.run import STATUSES, Analysis
 from reports.analysis.score import Ends, Pair, Standing
 from reports.answers import Answer, AnswerPart
 from reports.notation import units
@@ -303,32 +303,19 @@ def run_samples(analysis: Analysis, *, every: bool = False) -> Iterator[Sample]:
     for status in STATUSES:
         labels = {**whose, "status": status}
         yield Sample("run_launches", "Launches by how they ended.", analysis.counts[status], labels)
-    for row in _rows(analysis, every=every):
-        labels, summary, unit = {**whose, **_labels(analysis, row)}, row.summary, row.unit
+    for row in analysis.rows:
+        case, metric = analysis.case(row), row.series.metric
+        if not every and not analysis.register.decides(case.check, metric):
+            continue
+        of_row = {"check": case.check, "environment": case.environment, "case": case.id}
+        labels = {**whose, **of_row, "metric": metric, "point": pairs_text(row.series.at)}
+        summary, unit = row.summary, row.unit
         yield Sample("run_median", "Median over launches.", summary.median, labels, unit)
         yield Sample("run_values", "Launches behind a median.", summary.n, labels)
         if interval := summary.median_interval:
             text = "end of the 95 % interval of the median."
             yield Sample("run_median_low", f"Lower {text}", interval.low, labels, unit)
             yield Sample("run_median_high", f"Upper {text}", interval.high, labels, unit)
-
-
-def _rows(analysis: Analysis, *, every: bool) -> Iterator[Row]:
-    """The rows of the metric that decides each check, or all."""
-    for row in analysis.rows:
-        if every or analysis.register.decides(analysis.case(row).check, row.series.metric):
-            yield row
-
-
-def _labels(analysis: Analysis, row: Row) -> dict[str, str]:
-    case = analysis.case(row)
-    return {
-        "check": case.check,
-        "environment": case.environment,
-        "case": case.id,
-        "metric": row.series.metric,
-        "point": pairs_text(row.series.at),
-    }
 
 
 def _whose(of: Any) -> dict[str, str]:
