@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
 from plugins.contract.log import LogEntry
-from reports.answers import Answer, State, centre_text, item_text, limit_words, listed
+from reports.answers import Answer, State, item_text, listed
 from reports.commands import command
 from reports.judgement import JudgedCriterion
 from reports.notation.units import count_text, fixed, moment_text, percent, sentence_case
@@ -69,7 +69,6 @@ def contract_result(contract: ContractFile) -> Result[ContractForm]:
             Section("criteria", "Criteria", lambda: _criteria(contract)),
             Section("signatures", "Signatures", lambda: _signatures(contract)),
             Section("signed", "Signed", lambda: _signed(contract), shown_on=ON_TERMINAL),
-            Section("figures", "Every criterion", lambda: _figures(contract)),
             Section("risks", "Risks as declared", lambda: _risks(contract), shown_on=EVERYWHERE),
             Section("attempts", "Every attempt", lambda: _attempts(contract)),
             Section("method", "How the verdicts come about", lambda: map(Sentence, _METHOD)),
@@ -210,29 +209,6 @@ def _signed(contract: ContractFile) -> Iterator[Block | None]:
 
 
 def _criteria(contract: ContractFile) -> Iterator[Block | None]:
-    """All criteria of all stages in one table."""
-    every = [(stage, one) for stage, found in contract.latest() for one in found.criteria]
-
-    def told(row: tuple[str, JudgedCriterion]) -> list[str]:
-        item = row[1].most_telling()
-        return [centre_text(item), limit_words(item)] if item else [row[1].note or "–", "–"]
-
-    yield pivot(
-        every,
-        [
-            ("stage", lambda row: row[0]),
-            ("what must hold", lambda row: _linked(*row)),
-            ("verdict", lambda row: judged_cell(row[1])),
-            (numeric("observed", "limit"), told),
-        ],
-        anchor="table-criteria",
-        title="All criteria",
-    )
-    if not every:
-        yield Sentence("No stage has been judged yet.")
-
-
-def _figures(contract: ContractFile) -> Iterator[Block | None]:
     """Each criterion of each stage with its figure, and a picture of all margins."""
     every: list[JudgedCriterion] = []
     for stage, judgement in contract.latest():
@@ -245,6 +221,8 @@ def _figures(contract: ContractFile) -> Iterator[Block | None]:
             (numeric("buyer’s risk", "vendor’s risk"), partial(_risk_cells, risks)),
         ]
         yield pivot(judgement.criteria, columns, anchor=f"table-{stage}", title=f"Stage {stage}")
+    if not every:
+        yield Sentence("No stage has been judged yet.")
     if drawn := [*margins(every, f"contract {contract.name}")]:
         yield Picture("margins", "Margins to the limits", "Of each criterion.", drawn, [])
 

@@ -259,14 +259,6 @@ def test_a_startup_of_rounding_size_is_none():
         assert fit_collective(points(noisy)) == "no law fits with a positive startup and delay"
 
 
-def test_two_laws_that_fit_alike_are_undetermined():
-    rng = np.random.default_rng(3)
-    rows = [(p, 0, 1e-4 * (1 + 0.1 * rng.standard_normal())) for p in (5, 6, 7, 8, 9)]
-    startup = fitted(rows).startup
-    assert isinstance(startup, Choice) and not startup.determined
-    assert startup.runner_up.form != startup.law.form
-
-
 def test_a_barrier_and_one_length_have_no_delay():
     model = fitted([(p, 0, 1e-5 * p) for p in NARROW])
     assert model.delay is model.best.delay is fitted([(p, 4, 1e-5) for p in NARROW]).delay is None
