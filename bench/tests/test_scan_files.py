@@ -9,7 +9,7 @@ import pytest
 
 from bench.tests.claims.pair_scans import CRITERIA
 from bench.tests.simulated.machines import Machine
-from bench.tests.simulated.scan_files import BLOCKS, faults, judged, named, scanned
+from bench.tests.simulated.scan_files import BLOCKS, scanned
 from records.errors import AssayError
 from records.site.pair_scans import sampled_pairs
 from reports.analysis.run import analyse
@@ -39,12 +39,6 @@ def told(evidence: CriterionEvidence) -> set[str]:
 
 def test_the_bad_pair_interface_and_uplink_are_suspected_and_nobody_else(run):
     assert told(gather(run, [])) == NAMED
-
-
-def test_the_bench_compares_the_nodes_of_each_side_of_a_cut(run):
-    found = {named(one) for one in judged(run.directory).findings}
-    assert found == faults(MACHINE)
-    assert found != faults(dataclasses.replace(MACHINE, uplinks={1: 0.7}))
 
 
 def test_a_re_run_asks_for_pairs_of_the_scan_only(run):

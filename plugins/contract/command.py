@@ -10,6 +10,7 @@ import signal
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from assay.cli.accept import tell_checks
 from assay.cli.arguments import (
@@ -303,36 +304,35 @@ _WATCH = (
 )
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the commands below `assay contract`."""
-    verbs = Verbs(parser)
-    verbs.add(
+#: Name, help, function and arguments of the commands below `assay contract`.
+_VERBS: tuple[tuple[Any, ...], ...] = (
+    (
         "watch",
         "book outages: one look, or look after look; without either judge what is booked",
         watch_command,
         *_WATCH,
-    )
-    verbs.add(
+    ),
+    (
         "start",
         "what a contract's stages risk, and its folder; runs nothing yet",
         start_command,
         argument("name CONTRACT", "a name in campaigns/contracts/, or a file"),
         *(site(), JSON),
-    )
-    verbs.add(
+    ),
+    (
         "status",
         "the stages, what is open, waived and signed, and the command that comes next",
         status_command,
         *_STARTED,
-    )
-    verbs.add(
+    ),
+    (
         "next",
         "run the next stage, or go on with the one that was killed",
         next_command,
         argument("stage STAGE", "this one, once more; both attempts are kept", nargs="?"),
         *_STARTED,
-    )
-    verbs.add(
+    ),
+    (
         "waive",
         "accept all the same what is not met, by name and reason",
         waive_command,
@@ -341,8 +341,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--subject", "only for this node, or pair of nodes as n1-n2"),
         argument("--until", "the last day on which it holds; default: in a year"),
         *(_BY, argument("--reason", "why"), *_STARTED),
-    )
-    verbs.add(
+    ),
+    (
         "sign",
         "sign a stage, or the whole contract, as it is now",
         sign_command,
@@ -356,14 +356,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
             type=Path,
         ),
         *(_BY, *_STARTED),
-    )
-    verbs.add(
+    ),
+    (
         "report",
         "write the document for those who sign, and the evidence for the vendor",
         report_command,
         *_STARTED,
-    )
-    verbs.add(
+    ),
+    (
         "verify",
         "recompute the log, the runs and every judgement of a contract",
         verify_command,
@@ -371,4 +371,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--seal", "the seal on the signed paper, eight digits or more"),
         argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
         *(CHECK_FOLDERS, JSON),
-    )
+    ),
+)
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands below `assay contract`."""
+    verbs = Verbs(parser)
+    for verb in _VERBS:
+        verbs.add(*verb)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 
 from plugins.contract.forms import ContractFile, ContractForm, KeptJudgement
 from reports.answers import Answer, State, listed, place_text
-from reports.judgement import Finding, Item, JudgedCriterion
+from reports.judgement import Finding, JudgedCriterion
 from reports.notation.units import count_text, sentence_case
 from reports.result import Badge, Block, Facts, FileText, Result, SealMark, Section, Sentence
 from reports.show.tables import pivot
@@ -94,7 +95,8 @@ def _criterion(part: JudgedCriterion, raw: RawText) -> Iterator[Block | None]:
         anchor="",
         title=part.title,
     )
-    for name in dict.fromkeys(n for number in bad for n in _launches(part, part.items[number])):
+    launches = ([*part.launches[items[number].launches]][-MOST_LAUNCHES:] for number in bad)
+    for name in dict.fromkeys(chain.from_iterable(launches)):
         text = raw(name)
         if text is None:
             yield Sentence("Raw output that is not there any more:", code=name)
@@ -102,7 +104,3 @@ def _criterion(part: JudgedCriterion, raw: RawText) -> Iterator[Block | None]:
             lines = text.splitlines()
             cut = f"its last {MOST_LINES} lines of {len(lines)}" if len(lines) > MOST_LINES else ""
             yield FileText(name, cut, "\n".join(lines[-MOST_LINES:]))
-
-
-def _launches(part: JudgedCriterion, item: Item) -> list[str]:
-    return [*part.launches[item.launches]][-MOST_LAUNCHES:]

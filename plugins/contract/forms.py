@@ -13,24 +13,38 @@ import msgspec
 from plugins.contract.log import ContractCourse, ContractVerdict, LogEntry, StageAttempt
 from records.forms import Form, Part, key
 from reports.judgement import Finding, JudgedCriterion
+from reports.notation.units import percent
 from reports.statistics.bounds import Verdict
+
+_YES = {True: "yes", False: "no"}
 
 
 class ContractRisk(Part, kw_only=True):
     """Risks of judging a criterion, as declared before its stage ran."""
 
-    stage: Annotated[str, key("The stage.")]
-    criterion: Annotated[str, key("The criterion's id.")]
+    stage: Annotated[str, key("The stage.", "stage")]
+    criterion: Annotated[str, key("The criterion's id.", "criterion")]
     title: Annotated[str, key("Condition that must hold.")]
-    limit: Annotated[str, key("The limit, in words.")]
-    promise: Annotated[str, key("Values of a machine at the promise, in words.")]
-    repeats: Annotated[str, key("Launches, days or jobs, in words.")]
-    spread: Annotated[float | None, key("The coefficient of variation of a launch.")]
-    spread_from: Annotated[str, key("Where that is from: assumed, or the run that showed it.")]
-    buyer: Annotated[float, key("The chance that a machine at the limit passes.")]
-    vendor: Annotated[float, key("The chance that a machine at the promise does not pass.")]
+    limit: Annotated[str, key("The limit, in words.", "limit")]
+    promise: Annotated[str, key("Values of a machine at the promise, in words.", "at the promise")]
+    repeats: Annotated[str, key("Launches, days or jobs, in words.", "by")]
+    spread: Annotated[
+        float | None, key("The coefficient of variation of a launch.", "spread", percent)
+    ]
+    spread_from: Annotated[
+        str, key("Where that is from: assumed, or the run that showed it.", "spread is")
+    ]
+    buyer: Annotated[
+        float, key("The chance that a machine at the limit passes.", "buyer’s risk", percent)
+    ]
+    vendor: Annotated[
+        float,
+        key("The chance that a machine at the promise does not pass.", "vendor’s risk", percent),
+    ]
     refused: Annotated[float, key("The chance that a machine at the promise fails.")]
-    decided: Annotated[bool, key("True if both risks are as the contract allows.")]
+    decided: Annotated[
+        bool, key("True if both risks are as the contract allows.", "decides", _YES.get)
+    ]
     remedy: Annotated[str, key("Measure that would decide it: repeats, days, jobs.")]
 
 

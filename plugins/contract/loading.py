@@ -71,15 +71,11 @@ def load_contract(name_or_path: str) -> tuple[Contract, str, Path]:
 
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
-    path = file_of(name_or_path, "contract", _known(), "campaigns/contracts")
+    folder = "campaigns/contracts"
+    known = sorted((path.stem, path) for path in known_files(SHIPPED, folder, "*.yaml"))
+    path = file_of(name_or_path, "contract", dict(known), folder)
     text = read_text(path)
     return contract_from_text(str(path), text), text, path
-
-
-def _known() -> dict[str, Path]:
-    """Contract files of Assay and of the working folder, by name."""
-    files = known_files(SHIPPED, "campaigns/contracts", "*.yaml")
-    return dict(sorted((path.stem, path) for path in files))
 
 
 def contract_schema() -> dict[str, Any]:

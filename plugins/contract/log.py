@@ -27,6 +27,7 @@ from records.forms import Part, key
 from records.input_files import decoded, kind_at, whole_lines
 from records.run.chain import Chain, chain_of, opened_to_append, write_seal
 from records.run.run_directory import RESULTS, refuse_other
+from reports.notation.units import moment_text
 
 #: Where contracts are kept, below the folder in which `assay` is called.
 CONTRACTS = RESULTS / "acceptance"
@@ -36,25 +37,40 @@ CONTRACT, LOG = "contract.yaml", "log.jsonl"
 What = Literal["started", "begun", "ended", "waived", "signed"]
 
 
+def _when(at: str) -> str:
+    return moment_text(at, "")
+
+
+def _given(number: int) -> str:
+    """An attempt, "" of what is none."""
+    return str(number or "")
+
+
+def _subject(name: str) -> str:
+    return name or "all of it"
+
+
 class LogEntry(Part, kw_only=True, omit_defaults=True):
     """A line of the log."""
 
-    at: Annotated[str, key("When (UTC).")]
-    user: Annotated[str, key("The account that did it.")]
-    what: Annotated[What, key("started, begun, ended, waived, signed.")]
-    stage: Annotated[str, key("The stage; empty: the whole contract.")] = ""
-    attempt: Annotated[int, key("The attempt at the stage, from 1.")] = 0
+    at: Annotated[str, key("When (UTC).", "when (UTC)", _when)]
+    user: Annotated[str, key("The account that did it.", "account")]
+    what: Annotated[What, key("started, begun, ended, waived, signed.", "what")]
+    stage: Annotated[str, key("The stage; empty: the whole contract.", "stage")] = ""
+    attempt: Annotated[int, key("The attempt at the stage, from 1.", "attempt", _given)] = 0
     run: Annotated[str, key("Its run directory, from the contract's folder.")] = ""
     site: Annotated[str, key("The site.")] = ""
     file: Annotated[str, key("The file that the contract was read from.")] = ""
-    verdict: Annotated[str, key("Verdict that was judged, or that was signed.")] = ""
+    verdict: Annotated[str, key("Verdict that was judged, or that was signed.", "verdict")] = ""
     seal: Annotated[str, key("The SHA-256 of the judgement, or of what was signed.")] = ""
-    criterion: Annotated[str, key("The criterion that is waived.")] = ""
-    subject: Annotated[str, key("The node or pair that it is waived for; empty: all of it.")] = ""
-    until: Annotated[str, key("The last day of a waiver.")] = ""
-    by: Annotated[str, key("Who waives or signs.")] = ""
-    role: Annotated[str, key("For which party.")] = ""
-    reason: Annotated[str, key("Why.")] = ""
+    criterion: Annotated[str, key("The criterion that is waived.", "criterion")] = ""
+    subject: Annotated[
+        str, key("The node or pair that it is waived for; empty: all of it.", "for", _subject)
+    ] = ""
+    until: Annotated[str, key("The last day of a waiver.", "until")] = ""
+    by: Annotated[str, key("Who waives or signs.", "by")] = ""
+    role: Annotated[str, key("For which party.", "for")] = ""
+    reason: Annotated[str, key("Why.", "why")] = ""
     chain: Annotated[str, key("The SHA-256 of the line before.")] = ""
 
 

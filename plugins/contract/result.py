@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from msgspec.structs import replace
 
 from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
-from plugins.contract.log import ContractVerdict, LogEntry
-from reports.answers import Answer, State, centre_text, item_text, limit_words, listed
+from plugins.contract.log import LogEntry
+from reports.answers import Answer, State, item_text, listed
 from reports.commands import command
 from reports.judgement import JudgedCriterion
 from reports.notation.units import count_text, fixed, moment_text, percent, sentence_case
@@ -28,7 +28,7 @@ from reports.result import (
     Test,
 )
 from reports.show.panel import Picture
-from reports.show.tables import TONES, Cell, Lead, numeric, pivot
+from reports.show.tables import TONES, Cell, Lead, numeric, pivot, table_of
 from reports.verdicts.acceptance.result import (
     NUMBERS,
     OUTCOMES,
@@ -69,7 +69,6 @@ def contract_result(contract: ContractFile) -> Result[ContractForm]:
             Section("criteria", "Criteria", lambda: _criteria(contract)),
             Section("signatures", "Signatures", lambda: _signatures(contract)),
             Section("signed", "Signed", lambda: _signed(contract), shown_on=ON_TERMINAL),
-            Section("figures", "Every criterion", lambda: _figures(contract)),
             Section("risks", "Risks as declared", lambda: _risks(contract), shown_on=EVERYWHERE),
             Section("attempts", "Every attempt", lambda: _attempts(contract)),
             Section("method", "How the verdicts come about", lambda: map(Sentence, _METHOD)),
@@ -125,17 +124,13 @@ def _stages(contract: ContractFile) -> Iterator[Block | None]:
         [
             ("stage", lambda one: one.name),
             ("shows", lambda one: one.title),
-            ("verdict", lambda one: _verdict_cell(course.verdict_of(one.name))),
+            ("verdict", lambda one: Cell(v := course.verdict_of(one.name), tone=TONES.get(v, ""))),
             (numeric("attempts"), lambda one: [str(len(course.attempts(one.name)))]),
             ("waived by", lambda one: ", ".join(dict.fromkeys(w.by for w in waived(one.name)))),
         ],
         anchor="table-stages",
         title="Stages",
     )
-
-
-def _verdict_cell(verdict: ContractVerdict) -> Cell:
-    return Cell(verdict, tone=TONES.get(verdict, ""))
 
 
 def _open(contract: ContractFile) -> Iterator[Block | None]:
@@ -167,17 +162,9 @@ def _open(contract: ContractFile) -> Iterator[Block | None]:
 
 def _waivers(contract: ContractFile) -> Iterator[Block | None]:
     found = [one for one in contract.course.entries if one.what == "waived"]
-    yield pivot(
+    yield table_of(
         found,
-        [
-            ("stage", lambda one: one.stage),
-            ("criterion", lambda one: one.criterion),
-            ("for", lambda one: one.subject or "all of it"),
-            ("by", lambda one: one.by),
-            ("reason", lambda one: one.reason),
-            ("on", lambda one: one.at[:10]),
-            ("until", lambda one: one.until),
-        ],
+        *("stage", "criterion", "subject", "by", "reason", "at", "until"),
         anchor="table-waivers",
         title="Waivers",
     )
@@ -222,83 +209,42 @@ def _signed(contract: ContractFile) -> Iterator[Block | None]:
 
 
 def _criteria(contract: ContractFile) -> Iterator[Block | None]:
-    """All criteria of all stages in one table."""
-    every = [(stage, one) for stage, found in contract.latest() for one in found.criteria]
-
-    def told(row: tuple[str, JudgedCriterion]) -> list[str]:
-        item = row[1].most_telling()
-        return [centre_text(item), limit_words(item)] if item else [row[1].note or "–", "–"]
-
-    yield pivot(
-        every,
-        [
-            ("stage", lambda row: row[0]),
-            ("what must hold", lambda row: Cell(row[1].title, href=f"#{row[0]}-{row[1].id}")),
-            ("verdict", lambda row: judged_cell(row[1])),
-            (numeric("observed", "limit"), told),
-        ],
-        anchor="table-criteria",
-        title="All criteria",
-    )
-    if not every:
-        yield Sentence("No stage has been judged yet.")
-
-
-def _figures(contract: ContractFile) -> Iterator[Block | None]:
     """Each criterion of each stage with its figure, and a picture of all margins."""
     every: list[JudgedCriterion] = []
     for stage, judgement in contract.latest():
-        criteria = judgement.criteria
-        every += criteria
-        yield pivot(
-            criteria,
-            _columns(contract, stage),
-            anchor=f"table-{stage}",
-            title=f"Stage {stage}",
-        )
+        every += judgement.criteria
+        risks = {risk.criterion: risk for risk in contract.risks if risk.stage == stage}
+        columns: list[Lead[JudgedCriterion]] = [
+            ("what must hold", partial(_linked, stage)),
+            ("verdict", judged_cell),
+            (["nearest to the limit", *NUMBERS[:-1]], lambda one: telling_cells(one)[:-1]),
+            (numeric("buyer’s risk", "vendor’s risk"), partial(_risk_cells, risks)),
+        ]
+        yield pivot(judgement.criteria, columns, anchor=f"table-{stage}", title=f"Stage {stage}")
+    if not every:
+        yield Sentence("No stage has been judged yet.")
     if drawn := [*margins(every, f"contract {contract.name}")]:
         yield Picture("margins", "Margins to the limits", "Of each criterion.", drawn, [])
 
 
-def _columns(contract: ContractFile, stage: str) -> list[Lead[JudgedCriterion]]:
-    """Columns of what was seen of a criterion, and its risks; its margin is in the picture."""
-    risks = {risk.criterion: risk for risk in contract.risks if risk.stage == stage}
-    return [
-        ("what must hold", lambda one: Cell(one.title, href=f"#{stage}-{one.id}")),
-        ("verdict", judged_cell),
-        (["nearest to the limit", *NUMBERS[:-1]], lambda one: telling_cells(one)[:-1]),
-        (numeric("buyer’s risk", "vendor’s risk"), lambda one: _risk_cells(risks.get(one.id))),
-    ]
-
-
 def _risks(contract: ContractFile) -> Iterator[Block | None]:
-    yield pivot(
-        contract.risks,
-        [
-            ("stage", lambda one: one.stage),
-            ("criterion", lambda one: one.criterion),
-            ("limit", lambda one: one.limit),
-            ("at the promise", lambda one: one.promise),
-            ("by", lambda one: one.repeats),
-            (
-                "spread",
-                lambda one: f"{percent(one.spread)} {one.spread_from}" if one.spread else "–",
-            ),
-            (numeric("buyer’s risk", "vendor’s risk"), _risk_cells),
-            ("decides", lambda one: Cell("yes") if one.decided else Cell("no", tone="open")),
-        ],
-        anchor="table-risks",
-        title="Risks as declared before anything ran",
+    yield table_of(
+        contract.risks, anchor="table-risks", title="Risks as declared before anything ran"
     )
     for risk in contract.risks:
         if risk.remedy:
             yield Sentence(f"{risk.stage}, {risk.criterion}: {risk.remedy}.")
 
 
-def _risk_cells(risk: ContractRisk | None) -> list[str]:
-    if risk is None:
+def _linked(stage: str, one: JudgedCriterion) -> Cell:
+    """What must hold, with a link to the criterion."""
+    return Cell(one.title, href=f"#{stage}-{one.id}")
+
+
+def _risk_cells(risks: Mapping[str, ContractRisk], one: JudgedCriterion) -> list[str]:
+    if (risk := risks.get(one.id)) is None:
         return ["–", "–"]
-    return [percent(one, 0) for one in (risk.buyer, risk.vendor)]
+    return [percent(chance, 0) for chance in (risk.buyer, risk.vendor)]
 
 
 def _attempts(contract: ContractFile) -> Iterator[Block | None]:
@@ -347,25 +293,12 @@ def _log(contract: ContractFile) -> Iterator[Block | None]:
         "Every line carries the SHA-256 of the line before it; the first that of the contract, its"
         " criteria and its campaigns. No command changes or removes a line."
     )
-    yield pivot(
+    yield table_of(
         contract.course.entries,
-        [
-            ("when (UTC)", lambda one: moment_text(one.at, "")),
-            ("account", lambda one: one.user),
-            ("what", lambda one: one.what),
-            ("stage", lambda one: f"{one.stage} {one.attempt or ''}".strip()),
-            ("who and why", _who),
-            ("verdict", lambda one: one.verdict),
-        ],
+        *("at", "user", "what", "stage", "attempt", "by", "role", "reason", "verdict"),
         anchor="table-log",
         title="The log",
     )
-
-
-def _who(one: LogEntry) -> str:
-    by = f"{one.by} ({one.role})" if one.role else one.by
-    what = f"{one.criterion} {one.subject}".strip()
-    return ": ".join(filter(None, (by, what, one.reason))) or one.run
 
 
 def _provenance(contract: ContractFile) -> Iterator[Block | None]:

@@ -83,22 +83,9 @@ def measured(analysis: Analysis) -> tuple[Measured, ...]:
     result = []
     for (_, operation, variant, name), rows in sorted(groups.items(), key=lambda item: item[0]):
         data = models.points([(*position(analysis, row), row.summary.median) for row in rows])
-        model, flags = models.fit_collective(data), _flags(analysis, rows)
+        model, flags = models.fit_collective(data), flags_of(rows)
         result.append(Measured(operation, names[name], variant, rows, data, model, flags))
     return tuple(result)
-
-
-def _flags(analysis: Analysis, rows: list[Row]) -> tuple[str, ...]:
-    """Flags of the launches; one that does not stand at every process count says at which."""
-    every = {analysis.case(row).ranks for row in rows}
-    counts_of: dict[str, set[int]] = {}
-    for row in rows:
-        for flag in flags_of([row]):
-            counts_of.setdefault(flag.split(" in ")[0], set()).add(analysis.case(row).ranks)
-    return tuple(
-        flag if counts == every else f"{flag} at p = {', '.join(map(str, sorted(counts)))}"
-        for flag, counts in counts_of.items()
-    )
 
 
 def position(analysis: Analysis, row: Row) -> tuple[int, int]:

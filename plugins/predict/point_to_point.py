@@ -358,11 +358,7 @@ def _checked(sizes: Sequence[int], times_s: Sequence[float], least: int) -> tupl
     return m, t
 
 
-def _line(m: Vector, t: Vector, alpha: float, beta: float) -> Line:
+def _fit(m: Vector, t: Vector, *, free: bool = False) -> Line:
+    alpha, beta = (float(one[0]) for one in line_of(m, t[np.newaxis], free=free))
     rms = float(np.sqrt(np.mean(((t - alpha - beta * m) / t) ** 2)))
     return Line(alpha, beta, int(m[0]), int(m[-1]), len(m), rms)
-
-
-def _fit(m: Vector, t: Vector, *, free: bool = False) -> Line:
-    alpha, beta = line_of(m, t[np.newaxis], free=free)
-    return _line(m, t, float(alpha[0]), float(beta[0]))

@@ -40,16 +40,16 @@ def profile_of_run(analysis: Analysis, wanted: str | None) -> ApplicationProfile
         or cases[one.case].environment == wanted
     ]
     if len(meant) != 1:
-        listed = ", ".join(_name(analysis, cases[one.case]) for one in found)
+        profiled = (cases[one.case] for one in found)
+        listed = ", ".join(
+            f"{case.id} ({case.environment}, {case.check}"
+            f" {analysis.labels[case.check].label(case)})"
+            for case in profiled
+        )
         if not found:
             listed = "none: give a check of the campaign `mpi_profile: true`"
         raise AssayError(f"--case {wanted or 'CASE'}: {len(meant)} cases; profiled: {listed}")
     return _converted(cases[meant[0].case], meant[0])
-
-
-def _name(analysis: Analysis, case: PlannedCase) -> str:
-    label = analysis.labels[case.check].label(case)
-    return f"{case.id} ({case.environment}, {case.check} {label})"
 
 
 def _converted(case: PlannedCase, profile: CaseProfile) -> ApplicationProfile:

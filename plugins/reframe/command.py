@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Sequence
 from datetime import tzinfo
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assay.cli.arguments import JSON, NEWEST, Verbs, argument, repeated, site
@@ -42,8 +43,8 @@ def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> Impo
     """Take the launches of all files into the history, all or none; those that are there already
     stay as they are. `zone` is that of local times without one. Raises AssayError for a path that
     is not there, an unknown zone, and where no file has a launch."""
-    whose, files, unread, first = _zone(zone), set[Path](), 0, list[UnreadPart]()
-    found = dict(files_below(paths))
+    files, unread, first = set[Path](), 0, list[UnreadPart]()
+    whose, found = _zone(zone), dict(files_below(paths))
 
     def refuse(file: Path, line: int, reason: str) -> None:
         nonlocal unread
@@ -64,14 +65,12 @@ def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> Impo
                 f"{', '.join(map(str, paths))}: no launch of ReFrame in {len(found)} files{why};"
                 " give performance logs, run reports or the database of ReFrame"
             )
-    return ImportForm(
+    return ImportForm.filled(
+        importer,
         history=str(history),
         files=len(files),
-        added=importer.added,
-        known=importer.known,
         nights=len(importer.nights),
         series=len(importer.series),
-        not_numbers=importer.not_numbers,
         unread=unread,
         unread_parts=first,
     )
@@ -246,10 +245,9 @@ _OF_ONE = (
 )
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the commands below `assay reframe`."""
-    verbs = Verbs(parser)
-    verbs.add(
+#: Name, help, function and arguments of the commands below `assay reframe`.
+_VERBS: tuple[tuple[Any, ...], ...] = (
+    (
         "suite",
         "list the test classes of a suite, and which of them a site can run",
         suite_command,
@@ -261,8 +259,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         site(None, "say which classes this site can run"),
         repeated("--env NAME=VALUE", "a variable that the suite's files read; may be repeated"),
         JSON,
-    )
-    verbs.add(
+    ),
+    (
         "import",
         "take in performance logs, reports or the database of ReFrame",
         import_command,
@@ -272,8 +270,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
             "--zone ZONE", "of times without one, e.g. Europe/Zurich; default: this machine's"
         ),
         JSON,
-    )
-    verbs.add(
+    ),
+    (
         "survey",
         "one page of a history: changes, noise, references, slow nodes, flaky tests",
         survey_command,
@@ -281,19 +279,27 @@ def declare(parser: argparse.ArgumentParser) -> None:
         *_OF_ONE,
         argument("--out", "folder of the page; default: next to the history", type=Path),
         JSON,
-    )
-    verbs.add(
+    ),
+    (
         "references",
         "references that an imported history supports",
         references_command,
         _HISTORY,
         *_OF_ONE,
         argument("--output FILE", "write it there: .py, .yaml or .json", type=Path),
-    )
-    verbs.add(
+    ),
+    (
         "export",
         "a run as ReFrame's report and performance logs",
         export_command,
         NEWEST,
         argument("--output DIR", "default: RUN/reframe", type=Path),
-    )
+    ),
+)
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands below `assay reframe`."""
+    verbs = Verbs(parser)
+    for verb in _VERBS:
+        verbs.add(*verb)

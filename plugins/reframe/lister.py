@@ -102,7 +102,6 @@ def _class(cls: Any) -> data.ListedClass:
         name=cls.__name__,
         kind=_kind(cls),
         doc=" ".join(str(doc).split())[:KEPT_CHARACTERS],
-        tags=sorted(map(str, set_to.get("tags", ()))),
         parameters=[data.ListedParameter(*one) for one in parameters.items()],
         variables=[
             data.ListedVariable(name, plain(set_to.get(name)), name not in set_to)
@@ -160,7 +159,6 @@ def _describe(known: data.ListedVariant, test: Any) -> None:
     known.num_tasks = getattr(test, "num_tasks", None)
     known.num_tasks_per_node, known.time_limit_s = test.num_tasks_per_node, test.time_limit
     known.modules = [plain(m if isinstance(m, str) else m["name"]) for m in test.modules]
-    known.resources = plain(test.extra_resources)
     figures = [*test.perf_variables.items()]
     figures += [(name, None) for name in getattr(test, "perf_patterns", None) or ()]
     known.figures = [data.ListedFigure(str(k), str(getattr(v, "unit", ""))) for k, v in figures]

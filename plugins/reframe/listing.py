@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -118,7 +117,6 @@ class ListedVariant(Part):
     num_tasks_per_node: Annotated[int | None, key("Ranks on each node; null: not said.")] = None
     time_limit_s: Annotated[float | None, key("Its `time_limit` in s; null: none.")] = None
     modules: Annotated[list[str], key("Modules that it loads.")] = []
-    resources: Annotated[dict[str, Any], key("Its `extra_resources`.")] = {}
     figures: Annotated[list[ListedFigure], key("Its performance variables.")] = []
     references: Annotated[list[ListedReference], key("Its reference values.")] = []
     refused: Annotated[str, key("Why ReFrame does not make it; empty: it does.")] = ""
@@ -130,7 +128,6 @@ class ListedClass(Part):
     name: Annotated[str, key("Its name.")]
     kind: Annotated[str, key("Actions: compile and run, run or compile.")]
     doc: Annotated[str, key("Its `descr` or documentation, the first paragraph.")]
-    tags: Annotated[list[str], key("Its tags.")]
     parameters: Annotated[list[ListedParameter], key("Its parameters, and its fixtures'.")]
     variables: Annotated[list[ListedVariable], key("The suite's variables.")]
     fixtures: Annotated[list[ListedFixture], key("Its fixtures, and theirs.")]
@@ -146,7 +143,6 @@ class Listing(Part):
     is_test: Annotated[bool, key("True if ReFrame would take it for a file of tests.")] = True
     classes: Annotated[list[ListedClass], key("Its test classes.")] = []
     path: Annotated[list[str], key("Folders of the suite whose modules it did not find.")] = []
-    seconds: Annotated[float, key("Time that listing took.")] = 0.0
 
 
 _PARTITION = {"name": "all", "scheduler": "slurm", "launcher": "srun", "environs": ["builtin"]}
@@ -194,7 +190,7 @@ def _listed(path: Path, root: str, around: Surroundings) -> Listing:
     ):
         order.write(as_bytes((file, root, around)))
         order.seek(0)
-        began, status = time.monotonic(), None
+        status = None
         process = subprocess.Popen(
             (sys.executable, "-P", "-m", "plugins.reframe.lister"),
             stdin=order,
@@ -209,9 +205,7 @@ def _listed(path: Path, root: str, around: Surroundings) -> Listing:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        found = _answer(file, Path(folder), status, around.limit_s)
-    found.seconds = round(time.monotonic() - began, 3)
-    return found
+        return _answer(file, Path(folder), status, around.limit_s)
 
 
 def end_of_output(lines: Sequence[str]) -> str:

@@ -31,13 +31,11 @@ from records.history.model import Night, SeriesKey
 from reports.answers import Answer, State
 from reports.notation.units import count_text, fixed, percent, significant
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
-from reports.show.panel import Picture
 from reports.show.tables import Cell, numeric, pivot
-from reports.verdicts.nightly.pictures import trend
 from reports.verdicts.nightly.wording import compared, day_of, state_of, value_text
 
-#: Rows of a table, and trends that are drawn.
-_MOST_ROWS, _MOST_TRENDS = 200, 24
+#: Rows of a table.
+_MOST_ROWS = 200
 _METHOD = (
     "A change is a step of the median of more than 3 % that lasts four nights (E-divisive means"
     " over 30 nights, permutation p ≤ 0.0001, Mann–Whitney p ≤ 0.001), a step in the first nights,"
@@ -112,7 +110,6 @@ def survey_result(surveys: Sequence[Survey]) -> Result[SurveyForm]:
         facts=_facts(nights, systems),
         sections=[
             *(Section(*part, shown_on=EVERYWHERE) for part in parts),
-            Section("trends", "Changed series, night by night", partial(_trends, changes)),
             Section("noise", "All series by noise", partial(_noise, spreads)),
             Section("method", "Method", lambda: [Sentence(_METHOD)]),
         ],
@@ -282,16 +279,6 @@ def _tests(surveys: Sequence[Survey]) -> Iterator[Block]:
         " reports and its database tell that; logs do not.",
         most=_MOST_ROWS,
     ) or Sentence("No launch failed.")
-
-
-def _trends(changes: Sequence[_Row]) -> Iterator[Block]:
-    rows = {(row.of.site, row.what.series): row for row in changes}
-    if not rows:
-        yield Sentence("No series changed.")
-    for row in list(rows.values())[:_MOST_TRENDS]:
-        name = f"{row.of.site}-{row.key.case_id}-{row.key.metric}"
-        panel = trend(row.of.checked, row.what.series)
-        yield Picture(f"trend-{name}", row.test, row.key.title, [panel], [])
 
 
 def _noise(rows: Sequence[_Row]) -> Iterator[Block | None]:

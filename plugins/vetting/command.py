@@ -195,7 +195,8 @@ def _show(
 ) -> None:
     """Print vettings, and keep those that a node has not kept itself."""
     for vetting in vettings:
-        if arguments.reference and not (vetting.troubles or _judged(vetting)):
+        judged = vetting.oddities or any(figure.level for figure in vetting.figures)
+        if arguments.reference and not (vetting.troubles or judged):
             vetting.line = f"{vetting.node} measured for the reference; record {vetting.id}"
         print(as_bytes(vetting).decode() if arguments.json else vetting.line, flush=True)
         if folder and vetting.id != "none":
@@ -204,11 +205,6 @@ def _show(
             except OSError as error:
                 why = f"vet: no record: {folder.path} ({error.strerror})"
                 raise InfrastructureError(why) from error
-
-
-def _judged(vetting: Vetting) -> bool:
-    """True where an earlier reference says something of the vetting."""
-    return bool(vetting.oddities) or any(figure.level for figure in vetting.figures)
 
 
 def _status(vettings: Sequence[Vetting], least: Word = "fit") -> ExitStatus:

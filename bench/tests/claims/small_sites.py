@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nightly verdicts of a site of 12 series: first month, node sets, silence, growth, limits.
+"""Nightly verdicts of a site of 12 series: the first month, and two runs of two days.
 
 Simulated histories with known truth, as many a row; the shipped nightly campaign has 12 series
 beside those of single nodes.
@@ -15,11 +15,9 @@ import numpy as np
 from bench.rows import Row, efforts, mean, share
 from bench.tests.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
 from records.history.model import History
-from reports.load.nights import nights_of
 from reports.statistics.descriptive import log_ratio_interval
 from reports.verdicts.comparison import day_spreads, two_days_interval
-from reports.verdicts.nightly.judge import judge as judge_night
-from reports.verdicts.nightly.tonight import evidence, rules_for
+from reports.verdicts.nightly.tonight import rules_for
 
 TOPIC = "Nightly: sites of 12 series"
 RUNS = efforts(2, 8, 100)
@@ -75,64 +73,6 @@ def first_month(n: int) -> Iterator[Row]:
         yield share(text, sum(found), SERIES * len(found), least=0.95)
 
 
-def node_sets(n: int) -> Iterator[Row]:
-    """Four nodes of 12 drawn every night."""
-    for spread in (0.0, 0.01, 0.02):
-        event = Event("", nodes=12, node_spread=spread, at=45)
-        judged, counts, seen = 0, [], []
-        for history in histories(event, "normal", 0.01, 60, n):
-            judged += judge_night(evidence(nights_of(history), 44, [], RULES)).judged
-            counts.append(alarm_nights(judge_all(history, RULES), 0, 60) / 2)
-        for history in histories(replace(event, step=0.06), "normal", 0.01, 50, max(1, n // 4)):
-            told = judge_all(history, RULES, 45)
-            seen += [night <= 3 for night in first_told(told, "regression", 45).values()]
-        name = f"nodes drawn nightly, effects {spread:.0%}:"
-        yield share(f"{name} series judged at night 45", judged, SERIES * n, least=1.0)
-        yield mean(f"{name} false alarm nights a month", counts, most=1.0)
-        least = 0.9 if spread <= 0.01 else None
-        yield share(f"{name} +6 % in 3 nights", sum(seen), SERIES * max(1, n // 4), least=least)
-
-
-def course(n: int) -> Iterator[Row]:
-    """Regressions that grow, stay and go."""
-    event = Event("grows", step=0.06, grows=0.06)
-    again = [
-        sum(
-            night <= 3
-            for night in first_told(judge_all(history, RULES, 30), "regression", 45).values()
-        )
-        for history in histories(event, "normal", 0.01, 49, max(1, n // 2))
-    ]
-    yield share(
-        "open, then +6 % more: reported again in 3 nights",
-        sum(again),
-        SERIES * len(again),
-        least=0.9,
-    )
-    for noise, spread in (("normal", 0.01), ("normal", 0.02), ("t(3)", 0.01), ("log-normal", 0.01)):
-        known = back = twice = 0
-        for history in histories(Event("stays", step=0.04), noise, spread, 75, n):
-            told = judge_all(history, RULES, 30)
-            found = first_told(told, "regression", 30)
-            known += len(found)
-            back += len(found.keys() & first_told(told, "recovered", 30).keys())
-            twice += sum(item.verdict == "regression" for _, item in told.findings) - len(found)
-        name = f"+4 % stays, {noise} {spread:.0%}:"
-        yield share(f"{name} falsely recovered within 45 nights", back, max(known, 1), most=0.01)
-        yield share(f"{name} falsely reported to have grown", twice, max(known, 1), most=0.01)
-    for step in (0.04, 0.08):
-        known = soon = 0
-        ends = Event("ends", step=step, lasts=10)
-        for history in histories(ends, "normal", 0.01, 50, max(1, n // 2)):
-            told = judge_all(history, RULES, 30)
-            nights = first_told(told, "regression", 30)
-            seen = {series for series, night in nights.items() if night < 10}
-            ended = first_told(told, "recovered", 40)
-            known += len(seen)
-            soon += sum(ended.get(series, 99) <= 7 for series in seen)
-        yield share(f"+{step:.0%} ends after 10 nights: recovered in 7", soon, known, least=0.95)
-
-
 def two_days(n: int) -> Iterator[Row]:
     """Two runs of five launches with nothing changed, or 8 % slower; days differ by 1 %."""
     rng = np.random.default_rng(11)
@@ -158,5 +98,5 @@ def two_days(n: int) -> Iterator[Row]:
 
 def rows(n: int) -> Iterator[Row]:
     """All rows of so many histories."""
-    for part in (first_month, node_sets, course, two_days):
+    for part in (first_month, two_days):
         yield from part(n)

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-from ClusterShell.NodeSet import NodeSet
 
 from assay.plan import make_plan
 from assay.schema import Campaign
 from assay.sites.site import SiteFacts
-from bench.tests.claims.pair_scans import CRITERIA
-from bench.tests.simulated.machines import LEAF, Machine, write_program_file
+from bench.tests.simulated.machines import Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence import Evidence, RankFacts
@@ -31,16 +27,9 @@ from records.run.plan import Plan
 from records.run.provenance import Provenance, SiteAsRun
 from records.run.record import CHECKSUM
 from records.site.pair_scans import ARTIFACT, FOLDER, sampled_pairs
-from reports.judgement import Finding, Judgement
-from reports.load.loading import load_run
 from reports.tests.synthetic import chained, write_run
-from reports.verdicts.acceptance.judge import judge as judge_acceptance
-from reports.verdicts.acceptance.values import gather
 
 BLOCKS = 5
-
-#: What is named: its kind, and its nodes, of a cut those of each side.
-Named = tuple[str, frozenset[frozenset[str]]]
 
 
 def planned(machine: Machine, rounds: int, blocks: int) -> Plan:
@@ -90,29 +79,3 @@ def scanned(directory: Path, machine: Machine, rounds: int, rng: np.random.Gener
     (directory / "provenance.json").write_bytes(provenance.to_json())
     chained(directory)
     shutil.rmtree(stage)
-
-
-def judged(directory: Path) -> Judgement:
-    """The judgement of a run."""
-    return judge_acceptance(CRITERIA, gather(load_run(directory), []), date(2026, 11, 22), 0)
-
-
-def named(finding: Finding) -> Named:
-    """The kind of a finding and its nodes, of a cut those of each side."""
-    sides = finding.name.split(" and ") if finding.kind == "cut" else [",".join(finding.nodes)]
-    return finding.kind, frozenset(frozenset(NodeSet(side)) for side in sides)
-
-
-def faults(machine: Machine) -> set[Named]:
-    """Faults to be named of a machine: pairs, links, the cut between a leaf and all others."""
-
-    def fault(kind: str, *sides: Iterable[str]) -> Named:
-        return kind, frozenset(map(frozenset, sides))
-
-    names = machine.names
-    found = {fault("pair", [names[one], names[other]]) for one, other in machine.pairs}
-    found |= {fault("link", [names[node]]) for node in machine.interfaces}
-    for leaf in machine.uplinks:
-        inside = names[leaf * LEAF : (leaf + 1) * LEAF]
-        found.add(fault("cut", inside, {*names} - {*inside}))
-    return found

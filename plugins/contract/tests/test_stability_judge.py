@@ -20,7 +20,7 @@ from plugins.contract.stability.ledger import (
     PartitionState,
     WatchTerms,
 )
-from plugins.contract.stability.result import before_the_test, stability_result
+from plugins.contract.stability.result import stability_result
 from reports.render import markdown
 from reports.render.terminal import text
 
@@ -230,13 +230,6 @@ def test_an_mtbi_needs_the_length_and_few_failures():
     found = [phase(HOUR / 4, failures) for failures in (0, 1, 2, 9)]
     assert found == ["PASS", "PASS", "INCONCLUSIVE", "FAIL"]
     assert phase(HOUR, 0) == "INCONCLUSIVE"
-
-
-def test_a_phase_of_one_mtbi_is_said_to_prove_nothing_before_and_after():
-    watch = WatchTerms(at=T0, site="s", every_s=60, length_s=30 * DAY, mtbi_s=720 * HOUR)
-    ledger = Ledger().begin(mtbi_s=HOUR).until_the_end()
-    told = [*before_the_test(watch), verdicts(ledger)["MTBI"][1]]
-    assert ["can prove nothing" in one for one in told] == [True, True]
 
 
 def test_jobs_that_failures_ended_have_the_class_of_their_nodes_outage():

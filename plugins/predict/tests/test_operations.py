@@ -87,13 +87,6 @@ def test_too_few_process_counts_give_no_law(tmp_path):
     assert "2 process counts" in collectives.expressions(analysis).rows[0][1].title
 
 
-def test_a_flag_that_stands_at_some_process_counts_says_at_which(tmp_path):
-    cases = cases_of("mpich", ["scan"], (2, 4, 8))
-    analysis = synthetic.analysed(tmp_path / "some", cases, blocks=3)
-    (row,) = collectives.expressions(analysis).rows
-    assert "oversubscribed at p = 4, 8" in row[1].badges
-
-
 def test_the_report_has_the_section(run):
     files = build_report(run, formats=("html", "md")).files
     page, text = (Path(files[name]).read_text() for name in ("html", "md"))

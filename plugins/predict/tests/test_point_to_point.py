@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, nnls  # type: ignore[import-untyped]
 
-from bench.tests.claims.point_to_point import FEW, SMOOTH, found_in, packets
 from plugins.predict.parts import best_edges, costs_of_parts
 from plugins.predict.point_to_point import _fit, segmented
 
@@ -18,12 +17,36 @@ ALPHA_S, BETA = 20e-6, 1e-9
 SIZES = sorted({round(8 * 2 ** (k / 4)) for k in range(65)})
 
 
+#: Smooth times in s of lengths in bytes; a step multiplies the first law by a factor.
+SMOOTH = {
+    "a straight line": lambda m: ALPHA_S + BETA * m,
+    "a line that bends upwards": lambda m: ALPHA_S + BETA * m * (1 + 0.1 * np.log2(1 + m / 4096)),
+    "a power of the length": lambda m: 1e-6 * m**0.7,
+    "α and a power": lambda m: ALPHA_S + 5e-9 * m**0.9,
+    "a bow": lambda m: ALPHA_S * (1 + (m / 20000) ** 0.8) ** 1.2,
+}
+#: Few lengths: 64 B to 256 KiB, and 1 B to 16 MiB.
+FEW = tuple(64 * 2**k for k in range(13)), tuple(4**k for k in range(13))
+
+
 def times(limit=None, step_s=0.0, noise=0.0, seed=0, bend=0.0):
     """α + β·m, `step_s` more above `limit`, a slope steeper by `bend` there, relative noise."""
     m = np.array(SIZES, dtype=float)
     above = m > (limit or np.inf)
     t = ALPHA_S + BETA * m + np.where(above, step_s + bend * BETA * (m - (limit or 0)), 0.0)
     return (t * (1 + noise * np.random.default_rng(seed).standard_normal(len(m)))).tolist()
+
+
+def found_in(sizes, times, noise, curves):
+    """The switches found in so many curves of one noisy time a size, seeds 0 and up."""
+    luck = [np.random.default_rng(seed).standard_normal(len(times)) for seed in range(curves)]
+    noisy = [(times * np.exp(noise * own)).tolist() for own in luck]
+    return [segmented(sizes, one).switches for one in noisy]
+
+
+def packets(size, alpha_s=5e-6):
+    """Times of SIZES in packets that are sent whole, s: stairs, without a switch of protocol."""
+    return alpha_s + BETA * size * np.ceil(np.array(SIZES) / size)
 
 
 def test_a_line_recovers_its_law():

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from assay.cli import main
 from plugins.predict.laws import Library, Link, Resampled
 from plugins.predict.outcome import PredictionOutcome, Transfer
 from plugins.predict.predict import predict
@@ -160,3 +162,17 @@ def test_counts_that_a_law_does_not_rest_on_are_said(tmp_path: Path) -> None:
     machine = machine_run(tmp_path / "one", COUNTS, applications=["su3_rmd"])
     (gap,) = outcome_of(machine, left_out=(3,)).missing
     assert (gap.what, gap.why[:26]) == ("su3_rmd on 3 nodes", "left out, but not measured")
+
+
+def test_the_form_of_a_prediction(
+    told: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"predict {machine_run(Path('results/quick/machine'), (1, 2, 4))}"
+    further = "--nodes 64 --leave-out 4"
+    found = told(f"{words} {further}")
+    assert found["held_out"] == 2
+    assert main(f"{words} {further}".split()) == 0
+    assert f"{found['inside']} of 2 measured points that were left" in capsys.readouterr().out
+    assert told(f"{words} --nodes 1000 --leave-out 2 --leave-out 4", 3)["missing"]
+    for wrong in ("", "--nodes 0", "--leave-out 3", "--nodes 2 --environment x"):
+        assert main(f"{words} {wrong}".split()) == 2

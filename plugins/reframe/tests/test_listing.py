@@ -51,7 +51,6 @@ class Ring(rfm.RunOnlyRegressionTest):
     label = variable(str, value='x')
     size = parameter([1, 2])
     program = fixture(build, scope='environment')
-    tags = {'net', 'quick'}
     num_tasks = 0
     modules = ['ring/1.0']
     reference = {'daint:gpu': {'rate': (10.0, -0.1, None, 'MB/s')}}
@@ -98,7 +97,6 @@ def test_a_class_is_described(tmp_path: Path) -> None:
     assert found.refused == ""
     (ring,) = found.classes
     assert (ring.name, ring.kind, ring.doc) == ("Ring", "run", "Sends a token around.")
-    assert ring.tags == ["net", "quick"]
     assert [(p.name, p.values) for p in ring.parameters] == [("size", [1, 2])]
     variables = [(v.name, v.value, v.required) for v in ring.variables]
     assert variables == [("laps", None, True), ("label", "x", False)]
