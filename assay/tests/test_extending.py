@@ -202,15 +202,17 @@ def test_a_run_ends_when_no_block_is_left_or_its_budget_does_not_suffice(tmp_pat
     assert run_status(run).complete
 
 
-def test_an_undecided_run_says_how_many_blocks_would_tell_and_they_are_added(
+def test_a_run_ends_where_the_last_block_would_not_tell_and_more_blocks_are_added(
     tmp_path: Path,
 ) -> None:
-    run = run_with(tmp_path, up_to=10, scatter=0.1)
-    found = [judged(run) for _ in INTERIMS][-1]
-    assert (found.ended, found.going) == ("blocks", {}) and found.open
+    run = run_with(tmp_path, up_to=6, scatter=0.1)
+    found = judged(run)
+    assert (found.block, found.ended, found.going) == (6, "forecast", {}) and found.open
+    assert "; block 10 would not tell either" in "; ".join(run_status(run).judged)
     analysis = analyse(load_run(run.path))
     answer = choice(analysis.run, analysis.comparisons)
     assert answer is not None and re.search("about [1-9]|would not tell", answer.unknown)
+    assert run_status(run).complete and judge(run, run.ledger().entries) is None
     run = more(run, 20, until_decided=True)
     assert {name for _, name in coming(run)} == {
         one.id for one in run.plan().cases if one.environment != "lam-lamd"

@@ -45,13 +45,15 @@ Word = Literal[
 class ComparisonJudgement(msgspec.Struct, frozen=True, gc=False):
     """Answer of the family of all questions to one: bounds of the geometric mean of the ratios,
     which hold together at 95 %, 0 and inf where there are none; `p` adjusted alike; `detectable`
-    the least ratio found beyond the margin with 80 % power, inf where none is known.
+    the least ratio found beyond the margin with 80 % power, inf where none is known. `vain`: the
+    bounds will still be too wide for any word after the last planned block, but in 5 %.
     """
 
     low: float
     high: float
     p: float
     detectable: float
+    vain: bool = False
 
     @classmethod
     def of(cls, answer: JointBounds) -> ComparisonJudgement:
@@ -59,7 +61,11 @@ class ComparisonJudgement(msgspec.Struct, frozen=True, gc=False):
         most = _MOST_OPEN**2 if answer.low <= 0 <= answer.high else _MOST_APART
         bounded = answer.high - answer.low <= log(most) and abs(answer.low) < _MOST_LOG
         low, high = (exp(answer.low), exp(answer.high)) if bounded else (0.0, inf)
-        return cls(low, high, answer.p if bounded else 1.0, least_ratio(answer.detectable))
+        margin, half = log(LEAST_DIFFERENCE), answer.half_to_come
+        distance = abs(abs(answer.low + answer.high) / 2 - margin)
+        vain = half > margin and half > distance + answer.moves
+        p = answer.p if bounded else 1.0
+        return cls(low, high, p, least_ratio(answer.detectable), vain)
 
     def holding(self, effect: PairedEffect) -> PairedEffect:
         """The effect with the estimate that is nearest to it within the bounds that decide."""

@@ -54,6 +54,11 @@ class Race:
             if not lost & {*pair} and pair not in self.settled and not known(judged)
         ]
 
+    def vain(self, pair: tuple[str, str]) -> bool:
+        """True where the last planned block would not tell of a pair."""
+        judged = self.pairs[pair]
+        return judged is not None and judged.vain
+
 
 def known(judged: ComparisonJudgement | None) -> bool:
     """True where more blocks would tell nothing that counts."""
@@ -102,16 +107,20 @@ def races(found: Comparisons, until: Sequence[str]) -> list[Race]:
 @dataclass(frozen=True)
 class OpenQuestions:
     """Outcome of a judgement: open questions in words, and by environment the checks whose
-    launches bear on them."""
+    launches bear on them. `vain`: of some, the last block would not tell; nothing goes on for
+    these."""
 
     open: list[str]
     going: dict[str, list[str]]
+    vain: bool = False
 
     def ended(self, *, last: bool) -> Ended | None:
         """Why no block is added; `last`: none is left. None: it goes on."""
         if not self.open:
             return "answered"
-        return "blocks" if last or not self.going else None
+        if last or not self.going:
+            return "blocks" if last or not self.vain else "forecast"
+        return None
 
 
 NOTHING_IN_COMMON = "no two environments have valid launches in common"
@@ -121,8 +130,8 @@ def outcome(run: Run, found: Comparisons, *, beyond: bool = False) -> OpenQuesti
     """Questions open in a sequential design, and what has to go on for them.
 
     A launch is made only while a question that it bears on is open, its check's or that of the
-    overall cost; `beyond`: in blocks beyond the last planned one, also what stopped before. An
-    environment that has no valid launch and failed does not go on.
+    overall cost, and the last block may tell; `beyond`: of blocks beyond the last planned one, for
+    all that is open. An environment that has no valid launch and failed does not go on.
     """
     assert run.plan.sequential is not None
     every = races(found, run.plan.sequential.until)
@@ -133,10 +142,12 @@ def outcome(run: Run, found: Comparisons, *, beyond: bool = False) -> OpenQuesti
         (name, check)
         for race in every
         for pair in race.open
+        if beyond or not race.vain(pair)
         for name in pair
         for check in race.checks or run.plan.weighed
     }
     text = [f"{race.title}: {a} against {b}" for race in every for a, b in race.open]
+    vain = any(race.vain(pair) for race in every for pair in race.open)
     absent = names - {cases[case].environment for case, _, _ in run.tally}
     if not any(race.pairs for race in every) and len(run.plan.environments) > 1:
         failed = {cases[case].environment for case, status, _ in run.tally if status != "lost"}
@@ -149,7 +160,7 @@ def outcome(run: Run, found: Comparisons, *, beyond: bool = False) -> OpenQuesti
         stays = (name, check) in wanted or name in absent
         if text and stays and (beyond or before[name, check] == last):
             going.setdefault(name, []).append(check)
-    return OpenQuestions(text, going)
+    return OpenQuestions(text, going, vain)
 
 
 def judge_after(run: Run, block: int, *, beyond: bool = False) -> OpenQuestions:

@@ -55,13 +55,17 @@ class JointBounds:
     """Bounds of the mean of d that hold at 95 % together with those of all other questions.
 
     `p` is adjusted over the family: p <= 0.05 where 0 lies outside. `detectable` is the least mean
-    beyond a margin of 0 that this test finds with 80 % power; add the margin to it.
+    beyond a margin of 0 that this test finds with 80 % power; add the margin to it. `half_to_come`
+    is the half width to be expected after the last planned block, `moves` by how much the mean may
+    have moved until then, at 95 %; both are 0 where no block is to come.
     """
 
     low: float
     high: float
     p: float
     detectable: float
+    half_to_come: float = 0.0
+    moves: float = 0.0
 
 
 def answers(questions: Sequence[Question], wider: float = 1.0) -> list[JointBounds | None]:

@@ -19,9 +19,11 @@ from dataclasses import dataclass, replace
 from math import e, log
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics import max_t
-from reports.statistics.descriptive import LEVEL
+from reports.statistics.descriptive import LEVEL, Matrix
 
 #: What of the error is for the declared questions, as weights of their p [Genovese, Roeder &
 #: Wasserman, Biometrika 93 (2006) 509]: they are few, and early blocks have room for few.
@@ -90,12 +92,33 @@ def answers_after(
     least = max_t.least_p(active, every, signs)
     if (room := int(now * len(signs) + 1e-9) - int(crossed.sum())) > 0:
         critical = max(critical, np.sort(least[~crossed])[room - 1])
+    at_end = max(critical / now, 1 / _independent(least)) * spent(stages[-1][1], stages)
     for group in active:
         found, own = max_t.bounds(group, critical, wider)
         p = np.clip((1 - LEVEL) * own / (critical * group.weights), np.minimum(own, 1.0), 1.0)
-        for place, (low, high, shift), adjusted in zip(group.places, found, p, strict=True):
-            result[place] = max_t.JointBounds(low, high, float(adjusted), shift)
+        ahead = _to_come(group, at_end, stages[-1][1] - block).T.tolist()
+        for place, (low, high, shift), one, more in zip(group.places, found, p, ahead, strict=True):
+            result[place] = max_t.JointBounds(low, high, float(one), shift, *more)
     return result, InterimJudgement(block, float(critical))
+
+
+def _independent(least: NDArray[np.float64]) -> float:
+    """The number of independent rows with the same lower quartile of the least p."""
+    quartile = min(float(np.quantile(least, 0.25)), 0.75)
+    return float(max(1.0, np.log(0.75) / np.log1p(-quartile)))
+
+
+def _to_come(group: max_t.Group, critical: float, further: int) -> Matrix:
+    """Half of the width of each row's bounds after so many further blocks if it scatters as now,
+    and how far its mean moves until then at most in 95 %; 0 where no block is to come."""
+    n = len(group.blocks)
+    if not further:
+        return np.zeros((2, len(group.places)))
+    freedom = group.freedom * (n + further - 1) / (n - 1)
+    reach = -special.stdtrit(freedom, np.minimum(critical * group.weights, 1.0) / 2)
+    moves = special.ndtri(LEVEL) * np.sqrt(1 / n - 1 / (n + further))
+    error = np.sqrt(group.variances(group.rows.var(axis=1, ddof=1))) / group.kept
+    return np.asarray(error * np.stack([reach / np.sqrt(n + further), np.full_like(reach, moves)]))
 
 
 def _weighted(questions: Sequence[max_t.Question]) -> list[max_t.Group]:

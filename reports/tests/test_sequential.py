@@ -182,10 +182,45 @@ def test_what_stopped_keeps_its_bounds() -> None:
     assert {p.judgement for p in first.score.pairs} & {p.judgement for p in last.score.pairs}
 
 
-def test_what_stopped_goes_on_again_only_beyond_the_planned_blocks() -> None:
-    run = run_of(times({}, noise=0.08), {name: ["hpl"] for name in NAMES})
-    assert judge_after(run, 8).going == {name: ["hpl"] for name in NAMES}
-    assert judge_after(run, 8, beyond=True).going == ALL
+def test_what_the_last_block_would_not_tell_does_not_go_on() -> None:
+    some, wide = (judge_after(run_of(times({}, noise=noise)), 6) for noise in (0.08, 0.15))
+    assert some.going == {name: ["pt2pt"] for name in NAMES} and some.ended(last=True) == "blocks"
+    assert any(text.startswith("HPL") for text in some.open) and some.ended(last=False) is None
+    assert (wide.going, wide.ended(last=False)) == ({}, "forecast") and wide.open
+    again = judge_after(run_of(times({}, noise=0.15)), 6, beyond=True)
+    assert again.going == ALL, "of blocks that are added"
+
+
+def decided(rows: Matrix, looks: Sequence[int], *, by_forecast: bool) -> int:
+    """The block at which the first question is decided; 0: never, or given up before."""
+    judged: list[InterimJudgement] = []
+    for block in looks:
+        (one, *_), made = answers_after(questions(rows, block, 4), block, judged, [(0, looks[-1])])
+        judged.append(made)
+        assert one is not None
+        judgement = ComparisonJudgement.of(one)
+        if known(judgement):
+            return block
+        if by_forecast and judgement.vain:
+            return 0
+    return 0
+
+
+@pytest.mark.parametrize(("looks", "scatter"), [((6, 8), 0.05), ((6, 8, 10, 13, 17, 20), 0.08)])
+def test_the_forecast_gives_up_nothing_that_is_decided(
+    looks: Sequence[int], scatter: float
+) -> None:
+    """Of 200 rows for each difference at most 3 of 100 that are decided without it are given up."""
+    rng = np.random.default_rng(15)
+    for difference in (0.0, 0.05, 0.1, 0.15, 0.2, 0.3):
+        found = []
+        for _ in range(200):
+            rows = scatter * rng.normal(0, 1, (12, looks[-1]))
+            rows[0] += difference
+            found.append([decided(rows, looks, by_forecast=by) for by in (True, False)])
+        with_it, without = np.array(found).T
+        assert not ((with_it > 0) & (with_it != without)).any()
+        assert (with_it > 0).sum() >= 0.97 * (without > 0).sum() - 1
 
 
 def test_nothing_in_common_is_an_open_question() -> None:
