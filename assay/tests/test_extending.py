@@ -113,7 +113,12 @@ def test_an_unfinished_run_is_finished_first_and_a_judged_one_run_again(tmp_path
     ],
 )
 def test_a_damaged_extension_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
-    file = more(a_run(tmp_path, 3), 2).path / "extensions.jsonl"
+    run = more(a_run(tmp_path, 3), 2)
+    lines = [json.loads(line) for line in (run.path / "records.jsonl").read_text().splitlines()]
+    first = next(line for line in lines if line["block"] == 1)
+    write_records(run.path, [*lines, first | {"block": 4}])
+    load_run(run.path)
+    file = run.path / "extensions.jsonl"
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
     with pytest.raises(AssayError, match=told):
