@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from statistics import median_low
@@ -12,7 +13,9 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from records.criteria import Criteria, EfficiencyCriterion, Waiver
+from records.errors import AssayError
 from records.flags import DISTURBED, UNPROVEN
+from records.plugins import hooks
 from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from records.site.pair_scans import Indices, positions_of
 from records.text.plain_text import natural
@@ -42,8 +45,6 @@ _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
     "efficiency": limits.judge_efficiency,
     "nodes": judge_nodes,
     "links": judge_links,
-    "success": limits.judge_success,
-    "mix": limits.judge_mix,
 }
 
 
@@ -64,8 +65,11 @@ def judge(
     results, left_out = [_with_waivers(limits.judge_answers(context), valid)], []
     if evidence.unmeasured:
         results.append(_coverage(evidence.unmeasured, valid))
+    judges = dict(ChainMap({}, *hooks("criterion_judges"), _JUDGES))
     for criterion in criteria.criteria:
-        result = _widened(_JUDGES[criterion.kind](criterion, context))
+        if criterion.kind not in judges:
+            raise AssayError(f"criterion {criterion.id}: no plugin judges kind: {criterion.kind}")
+        result = _widened(judges[criterion.kind](criterion, context))
         optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
         if optional and result.lacks_rate:
             left_out.append(forms.LeftOut(result.id, result.note))
