@@ -115,13 +115,6 @@ def nights_more(nights: int) -> str:
     return f"about {units.count_text(nights, 'more night is', 'more nights are')} needed"
 
 
-def day_names(nights: Sequence[Night]) -> list[str]:
-    """Month and day of each night; the hour too where two of them are of one day."""
-    days = [night.date[5:10] for night in nights]
-    several = len({*days}) < len(days)
-    return [night.date[5:16] for night in nights] if several else days
-
-
 def day_of(history: History, change: Change | forms.ChangePart) -> str:
     """The date of a change's first night, the hour too where another night is of that day; of a
     step in the first nights that it was before."""
