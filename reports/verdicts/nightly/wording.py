@@ -72,7 +72,7 @@ def natural_order(history: History) -> list[int]:
         for names in zip(*((key.case_id, key.metric) for key in history.series), strict=True)
     )
 
-    def position(series: int) -> tuple[int, int, list[tuple[str, object]]]:
+    def position(series: int) -> tuple[int, int, list[tuple[str, list[tuple[int, str]]]]]:
         key = history.series[series]
         at = [(name, natural(str(value))) for name, value in sorted(key.at.items())]
         return cases[key.case_id], metrics[key.metric], at
