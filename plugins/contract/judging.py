@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import MixCriterion, SuccessCriterion
 from records.run.plan import PlannedCase
@@ -68,6 +69,14 @@ def _jobs_of(
         yield name, jobs[0].case, _means(evidence, jobs), launches
 
 
+def share_bounds(right: int, n: int, confidence: float) -> bounds.Bounds:
+    """Bounds of the chance of a right answer, one-sided, of which n >= 1 launches gave `right`
+    [Clopper & Pearson, Biometrika 26 (1934) 404]."""
+    low = float(special.betaincinv(right, n - right + 1, 1 - confidence)) if right else 0.0
+    high = float(special.betaincinv(right + 1, n - right, confidence)) if right < n else 1.0
+    return bounds.Bounds(n, right / n, low, high, confidence, "binomial")
+
+
 def judge_success(criterion: SuccessCriterion, context: Context) -> JudgedCriterion:
     """The share of launches with the right answer, of each environment that ran the check."""
     evidence, launches = context.evidence, dict[str, list[LaunchKey]]()
@@ -85,7 +94,7 @@ def judge_success(criterion: SuccessCriterion, context: Context) -> JudgedCriter
                 cases[keys[0][0]],
                 criterion.metric,
                 criterion.check,
-                bounds.share_bounds(len(keys) - len(bad), len(keys), context.criteria.confidence),
+                share_bounds(len(keys) - len(bad), len(keys), context.criteria.confidence),
                 (criterion.at_least, None),
                 all_count=True,
                 decidable=False,  # by as many launches as were planned

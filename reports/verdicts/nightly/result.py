@@ -157,16 +157,12 @@ def _tonight(checked: Checked) -> list[result.Block]:
     usual: tuple[Verdict, str] = "as usual", ""
     rows: list[NightFinding] = []
     shown = [s for s in _gravest_first(checked) if s in findings or np.isfinite(tonight.value[s])]
-    for series in shown[:MOST_ROWS]:
+    for series in shown:
         verdict, note = undecided.get(series, usual)
         item = findings.get(series) or finding_of(tonight, series, verdict)
         rows.append(msgspec.structs.replace(item, note=note))
-    table = table_of(
-        rows,
-        anchor="table-tonight",
-        title="Every series tonight",
-        note=f"The first {MOST_ROWS} of {len(shown)}." if len(shown) > MOST_ROWS else "",
-    )
+    title = "Every series tonight"
+    table = table_of(rows, anchor="table-tonight", title=title, most=MOST_ROWS)
     return [table or result.Sentence("No series has a value tonight.")]
 
 
