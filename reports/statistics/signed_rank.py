@@ -15,11 +15,9 @@ from itertools import repeat
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics.descriptive import LEVEL, Interval, Matrix, grids
 
-EXACT_UP_TO = 200
 LEAST_N = 3
 _CHUNK = 2_000_000
 
@@ -60,7 +58,7 @@ def paired_effects(differences: Matrix) -> list[PairedEffect]:
     Estimate: median of the n(n+1)/2 Walsh averages (d_i + d_j)/2 [Hodges & Lehmann 1963].
     Interval: Walsh averages w(k), w(M+1−k) with P(T <= k−1) <= α/2 under the exact null
     distribution of the signed-rank sum T [Hollander & Wolfe, §3.3]. Assumes independent blocks
-    and d symmetric about the effect. Above n = 200 T is taken as normal.
+    and d symmetric about the effect.
     """
     n = differences.shape[1]
     if n < LEAST_N:
@@ -119,9 +117,6 @@ def least_n(alpha: float) -> int:
 def interval_rank(n: int, level: float) -> tuple[int, float]:
     """Rank k of the Walsh averages that bound the interval (1 = widest), and the level attained."""
     tail = (1 - level) / 2
-    if n > EXACT_UP_TO:
-        mean, deviation = n * (n + 1) / 4, np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        return max(1, int(mean + special.ndtri(tail) * deviation)), level
     below = _untied_cdf(n)
     rank = max(1, int(np.searchsorted(below, tail * (1 + 1e-12), side="right")))
     return rank, float(1 - 2 * below[rank - 1])
@@ -135,7 +130,7 @@ def signed_rank_p(differences: Matrix) -> list[float]:
     n = differences.shape[1]
     size = np.abs(differences)
     ordered = np.sort(size, axis=1)
-    untied = (ordered[:, 0] > 0) & (np.diff(ordered, axis=1) > 0).all(axis=1) & (n <= EXACT_UP_TO)
+    untied = (ordered[:, 0] > 0) & (np.diff(ordered, axis=1) > 0).all(axis=1)
     result = np.ones(len(differences))
     if untied.any():
         ranks = size[untied].argsort(axis=1).argsort(axis=1) + 1
@@ -148,14 +143,12 @@ def signed_rank_p(differences: Matrix) -> list[float]:
 
 
 def tied_p(difference: NDArray[np.float64]) -> float:
-    """Two-sided p of one row by the exact distribution given its mid-ranks; normal above 200."""
+    """Two-sided p of one row by the exact distribution given its mid-ranks."""
     nonzero = difference[difference != 0]
     if nonzero.size == 0:
         return 1.0
     from scipy import stats  # slow: SciPy, rarely needed
 
-    if nonzero.size > EXACT_UP_TO:
-        return float(stats.wilcoxon(nonzero, correction=True, method="asymptotic").pvalue)
     doubled = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(int)
     positive = int(doubled[nonzero > 0].sum())
     smaller = min(positive, int(doubled.sum()) - positive)

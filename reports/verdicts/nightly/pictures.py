@@ -48,9 +48,8 @@ def series_by_nights(checked: Checked) -> panel.Picture | None:
         return None
     kept = set(sorted(known, key=lambda series: series not in found)[:_MAP_SERIES])
     rows = [series for series in known if series in kept]
-    signs = np.array([1.0 if history.series[s].better == "lower" else -1.0 for s in rows])
-    values = history.values[rows, first : tonight + 1]
-    worse = signs[:, np.newaxis] * (values / reference[rows, np.newaxis] - 1)
+    share = history.values[rows, first : tonight + 1] / reference[rows, np.newaxis] - 1
+    worse = checked.tonight.nights.direction[rows, np.newaxis] * share
     place = {series: row for row, series in enumerate(rows)}
     culprits = {(place[series], tonight - first) for series in found if series in place}
     for change in history.changes:
