@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from records.criteria import MixCriterion, SuccessCriterion
+from records.criteria import Criteria, MixCriterion, SuccessCriterion
 from records.run.plan import PlannedCase
 from records.site.pair_scans import NODE, PEER
 from reports.answers import limit_text
@@ -17,6 +17,12 @@ from reports.statistics import bounds
 from reports.verdicts.acceptance.context import Context, ShownItems, judged
 from reports.verdicts.acceptance.limits import is_absolute
 from reports.verdicts.acceptance.values import CriterionEvidence, Values
+
+
+def by_mix(criteria: Criteria, blocks: int) -> Criteria:
+    """The criteria where each mix of so many blocks has one value."""
+    again = criteria.with_mixes_of(blocks).rerun_blocks
+    return criteria.model_copy(update={"rerun_blocks": again // blocks})
 
 
 def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
@@ -30,15 +36,15 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
     if not (size and evidence.throughputs):
         note = "no mix of the run is whole" if size else "the jobs were not handed in at once"
         return judged(criterion, statement, (), note)
-    by_mix, items = context.criteria.by_mix(size), list[Item]()
+    of_mixes, items = by_mix(context.criteria, size), list[Item]()
     for subject, case, mixes, launches in _jobs_of(criterion, context):
-        level = bounds.level_of_look(by_mix, (evidence.fresh - 1) // size, len(mixes))
+        level = bounds.level_of_look(of_mixes, (evidence.fresh - 1) // size, len(mixes))
         numbers = [*mixes.values()]
         item = context.item(
             case,
             criterion.metric,
             subject,
-            bounds.median_bounds(numbers or [0.0], level, by_mix.least_launches),
+            bounds.median_bounds(numbers or [0.0], level, of_mixes.least_launches),
             limits,
             counted="mixes",
             all_count=True,

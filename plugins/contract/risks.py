@@ -21,7 +21,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from checks.common.registry import checks_with
 from plugins.contract.forms import ContractRisk
-from plugins.contract.judging import share_bounds
+from plugins.contract.judging import by_mix, share_bounds
 from plugins.contract.loading import LoadedStage
 from plugins.contract.model import Contract, Risks
 from plugins.contract.period import period_risks
@@ -235,7 +235,7 @@ class _Judged:
     def _by_mix(self) -> _Judged:
         """Copy of this where a mix has one value."""
         size = self.plan.mix_blocks
-        loaded = replace(self.loaded, criteria=self.loaded.criteria.by_mix(size))
+        loaded = replace(self.loaded, criteria=by_mix(self.loaded.criteria, size))
         plan = msgspec.structs.replace(self.plan, blocks=self.plan.blocks // size)
         return replace(self, loaded=loaded, plan=plan, word="mix")
 

@@ -330,13 +330,6 @@ def test_an_answer_tells_the_share_of_what_is_slow_or_what_is_nearest_to_its_lim
     assert answer.unknown.startswith("whether it stays: no re-run was made yet") == (not command)
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 3])
-def test_the_answer_of_few_launches_says_how_many_it_takes(tmp_path, blocks):
-    answer = answered(tmp_path, STREAM, blocks=blocks, slow_node={"n2": 0.6})
-    assert answer.state.word == "INCONCLUSIVE"
-    assert f"n = {blocks}" in answer.sentence + answer.unknown
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_every_answer_of_an_acceptance_is_short_and_has_its_number(tmp_path, seed):
     rng = np.random.default_rng(seed)
