@@ -164,10 +164,7 @@ def _coverage(unmeasured: Sequence[str], valid: Sequence[Waiver]) -> JudgedCrite
 
 
 def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
-    """All findings: what is named first, then what re-runs cleared; nodes before links.
-
-    Only evidence from the network explains a link: that a node is slow says nothing of its links.
-    """
+    """All findings: what is named first, then what re-runs cleared; nodes before links."""
     against: dict[tuple[forms.Subject, str], list[forms.Accusation]] = {}
     for result in results:
         for item in result.items:
@@ -179,9 +176,7 @@ def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
                 accusation = forms.Accusation(**asdict(item), criterion=result.id)
                 against.setdefault((item.about, name), []).append(accusation)
     found = [_finding(kind, name, items) for (kind, name), items in against.items()]
-    slow = {node for f in found if f.kind in ("node", "group") and f.named for node in f.nodes}
-    noted = [replace(finding, note=_note(finding, slow)) for finding in found]
-    return sorted(noted, key=lambda one: (not one.named, _ORDER.index(one.kind), natural(one.name)))
+    return sorted(found, key=lambda one: (not one.named, _ORDER.index(one.kind), natural(one.name)))
 
 
 def _finding(kind: forms.Subject, name: str, items: Sequence[forms.Accusation]) -> Finding:
@@ -196,14 +191,6 @@ def _finding(kind: forms.Subject, name: str, items: Sequence[forms.Accusation]) 
         criteria=tuple(sorted({item.criterion for item in items})),
         accusations=tuple(items),
     )
-
-
-def _note(finding: Finding, slow: set[str]) -> str:
-    mine = [node for node in finding.nodes if node in slow]
-    if finding.kind not in ("link", "pair") or not mine:
-        return ""
-    verb = "is a slow node" if len(mine) == 1 else "are slow nodes"
-    return f"{' and '.join(mine)} {verb} too, which explains no link"
 
 
 def _with_waivers(criterion: JudgedCriterion, waivers: Sequence[Waiver]) -> JudgedCriterion:

@@ -164,8 +164,6 @@ def _margins(dossier: Dossier) -> Iterator[result.Block | None]:
     if drawn := [*margins(criteria, f"judged {dossier.day.isoformat()} · run {run}")]:
         caption = "What is signed is the document with its seal, not a picture taken from it."
         yield Picture("acceptance", "All criteria", caption, drawn, [])
-    text = "Each picture as SVG and PNG, for a slide:"
-    yield result.Sentence(text, code=f"assay accept {run} --pictures DIR")
 
 
 def judged_cell(criterion: JudgedCriterion) -> Cell:
@@ -216,9 +214,6 @@ def _named(dossier: Dossier) -> Iterator[result.Block | None]:
         yield result.Sentence(
             "None: no node and no link is found beyond the limits of these criteria."
         )
-    for finding in judgement.named:
-        if finding.note:
-            yield result.Sentence(f"{units.sentence_case(finding.title)}: {finding.note}.")
     if cleared := [finding.title for finding in judgement.findings if not finding.named]:
         yield result.Sentence(f"Not confirmed by re-runs, and so not named: {', '.join(cleared)}.")
     yield result.Section("reruns", "Re-runs", lambda: _reruns(dossier))
