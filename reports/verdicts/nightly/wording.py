@@ -112,15 +112,10 @@ def nights_more(nights: int) -> str:
 
 
 def day_of(history: History, change: Change | forms.ChangePart) -> str:
-    """The date of a change's first night, the hour too where another night is of that day; of a
-    step in the first nights that it was before."""
-    if isinstance(change, Change):
-        date = history.nights[history.position(change.since)].date
-    else:
-        date = forms.moment(change.since)
-    alike = sum(night.date[:10] == date[:10] for night in history.nights)
-    before = "before " if change.stage == "early" else ""
-    return before + (date if alike > 1 else date[:10])
+    """The date of a change's first night; of a step in the first nights that it was before."""
+    since = change.since
+    date = history.nights[history.position(since)].date if isinstance(since, int) else since
+    return f"{'before ' if change.stage == 'early' else ''}{date[:10]}"
 
 
 def state_of(history: History, change: Change) -> str:
