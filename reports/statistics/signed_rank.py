@@ -147,7 +147,7 @@ def tied_p(difference: NDArray[np.float64]) -> float:
     nonzero = difference[difference != 0]
     if nonzero.size == 0:
         return 1.0
-    from scipy import stats  # slow: SciPy, rarely needed
+    from scipy import stats  # type: ignore[import-untyped]  # slow, rarely needed
 
     doubled = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(int)
     positive = int(doubled[nonzero > 0].sum())
