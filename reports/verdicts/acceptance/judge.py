@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec.structs import asdict, replace
 
-from records.criteria import Criteria, EfficiencyCriterion, Waiver
+from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
 from records.errors import AssayError
 from records.flags import DISTURBED, UNPROVEN
 from records.plugins import hooks
@@ -64,13 +64,8 @@ def judge(
     results, left_out = [_with_waivers(limits.judge_answers(context), valid)], []
     if evidence.unmeasured:
         results.append(_coverage(evidence.unmeasured, valid))
-    judges = dict(_JUDGES)
-    for more in hooks("criterion_judges"):
-        judges |= more
     for criterion in criteria.criteria:
-        if criterion.kind not in judges:
-            raise AssayError(f"criterion {criterion.id}: no plugin judges kind: {criterion.kind}")
-        result = _widened(judges[criterion.kind](criterion, context))
+        result = _widened(judge_of(criterion)(criterion, context))
         optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
         if optional and result.lacks_rate:
             left_out.append(forms.LeftOut(result.id, result.note))
@@ -91,6 +86,15 @@ def judge(
         left_out=tuple(left_out),
         absolute=absolute,
     )
+
+
+def judge_of(criterion: Criterion) -> Callable[[Any, Context], JudgedCriterion]:
+    """Judge of a criterion's kind, of the core or of a plugin. Raises AssayError without one."""
+    for judges in (_JUDGES, *hooks("criterion_judges")):
+        if criterion.kind in judges:
+            matching: Callable[[Any, Context], JudgedCriterion] = judges[criterion.kind]
+            return matching
+    raise AssayError(f"criterion {criterion.id}: no plugin judges kind: {criterion.kind}")
 
 
 def _widened(result: JudgedCriterion) -> JudgedCriterion:
