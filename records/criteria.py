@@ -266,8 +266,3 @@ class Criteria(Section):
         """These criteria where so many blocks are one mix (0: none): a re-run is of whole ones."""
         whole = -(-self.rerun_blocks // (blocks or 1)) * (blocks or 1)
         return self.model_copy(update={"rerun_blocks": whole})
-
-    def by_mix(self, blocks: int) -> Criteria:
-        """These criteria where each mix of so many blocks has one value."""
-        again = self.with_mixes_of(blocks).rerun_blocks
-        return self.model_copy(update={"rerun_blocks": again // blocks})

@@ -167,7 +167,6 @@ class Finding(Part, kw_only=True):
     name: Annotated[str, key("Its name.")]
     nodes: Annotated[tuple[str, ...], key("The nodes concerned.")] = ()
     state: Annotated[State, key("suspected: a re-run decides; not confirmed: re-runs cleared it.")]
-    note: Annotated[str, key("Other facts that are known.")] = ""
     criteria: Annotated[tuple[str, ...], key("The criteria that it is beyond.")]
     accusations: Annotated[tuple[Accusation, ...], key("The values behind it.")]
 

@@ -130,7 +130,7 @@ def test_each_form_is_published_as_the_code_has_it_and_linked() -> None:
 def test_a_table_of_keys_explains_a_struct_once() -> None:
     table = key_table(form_schema("verdicts"))
     assert "| `choice.points[].…` | Keys as in `choice.overall[]` |" in table
-    assert table.count("p of this comparison by itself") == 1
+    assert table.count("Questions judged together") == 1
 
 
 def test_every_key_of_a_form_is_described() -> None:

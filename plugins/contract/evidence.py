@@ -70,8 +70,6 @@ def _sections(
 
 
 def _finding(stage: str, finding: Finding, oddities: Oddities) -> Iterator[Block | None]:
-    if finding.note:
-        yield Sentence(f"{sentence_case(finding.note)}.")
     yield Sentence(f"Beyond the limits of: {', '.join(finding.criteria)}.")
     facts = [(node, "; ".join(odd)) for node in finding.nodes if (odd := oddities(stage, node))]
     yield Facts(facts, "Unlike the other nodes") if facts else None

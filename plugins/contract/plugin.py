@@ -12,6 +12,7 @@ PLUGIN = Plugin(
         )
     },
     hooks={
+        "criterion_judges": "plugins.contract.judging:JUDGES",
         "report_section": "plugins.contract.mixes:report_section",
         "throughputs": "plugins.contract.mixes:throughputs",
     },

@@ -21,6 +21,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from checks.common.registry import checks_with
 from plugins.contract.forms import ContractRisk
+from plugins.contract.judging import by_mix, share_bounds
 from plugins.contract.loading import LoadedStage
 from plugins.contract.model import Contract, Risks
 from plugins.contract.period import period_risks
@@ -30,7 +31,7 @@ from records.run.plan import Plan, PlannedCase
 from records.site.limits import Nominal, bound, is_beyond
 from reports.answers import limit_text
 from reports.notation.units import about, count_text, percent
-from reports.statistics.bounds import level_of_look, row_bounds, share_bounds
+from reports.statistics.bounds import level_of_look, row_bounds
 from reports.statistics.descriptive import lag_1, widening
 from reports.verdicts.acceptance.values import (
     NOMINAL_KEYS,
@@ -234,7 +235,7 @@ class _Judged:
     def _by_mix(self) -> _Judged:
         """Copy of this where a mix has one value."""
         size = self.plan.mix_blocks
-        loaded = replace(self.loaded, criteria=self.loaded.criteria.by_mix(size))
+        loaded = replace(self.loaded, criteria=by_mix(self.loaded.criteria, size))
         plan = msgspec.structs.replace(self.plan, blocks=self.plan.blocks // size)
         return replace(self, loaded=loaded, plan=plan, word="mix")
 

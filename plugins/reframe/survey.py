@@ -277,8 +277,8 @@ def _slow_nodes(
             table[line, : len(places)] = logs[places]
         peers = _peers(table)
         top = peers.top(gap)
-        reach = reach_of(peers, top.level, 1 - NODE_CHANCE / tests)
-        slow = (reach.high < -gap) & (scores_of(peers, top) < -3.5)
+        _, high = reach_of(peers, top.level, 1 - NODE_CHANCE / tests)
+        slow = (high < -gap) & (scores_of(peers, top) < -3.5)
         if not slow.any():
             return
         worst = int(np.argmin(np.where(slow, peers.centres, np.inf)))

@@ -171,11 +171,3 @@ def level_of_look(criteria: Criteria, first: int, n: int) -> float:
     ends = (first + (look - 1) * more if look else 0, first + look * more)
     before, now = (spent_share(end / last) for end in ends)
     return 1 - (1 - criteria.confidence) * (now - before)
-
-
-def share_bounds(right: int, n: int, confidence: float) -> Bounds:
-    """Bounds of the chance of a right answer, one-sided, of which n >= 1 launches gave `right`
-    [Clopper & Pearson, Biometrika 26 (1934) 404]."""
-    low = float(special.betaincinv(right, n - right + 1, 1 - confidence)) if right else 0.0
-    high = float(special.betaincinv(right + 1, n - right, confidence)) if right < n else 1.0
-    return Bounds(n, right / n, low, high, confidence, "binomial")

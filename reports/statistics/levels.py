@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,15 +167,8 @@ def _cut(values: Matrix) -> int:
     return int(np.argmax(below * (n - below) * gaps**2)) + 1
 
 
-class Reach(NamedTuple):
-    """Bounds of each row's median, one-sided."""
-
-    low: Matrix
-    high: Matrix
-
-
-def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
-    """Bounds of each peer's median against `level`.
+def reach_of(peers: Peers, level: float, confidence: float) -> tuple[Matrix, Matrix]:
+    """Bounds of each peer's median against `level`, one-sided: the low ones, the high ones.
 
     Each is the pooled bound, centre ∓ t·√(π/2)·noise/√n, and holds for the peer's own launches
     too: the low one for all but a fifth of them, the high one by order statistics [Le Boudec, §2.2]
@@ -193,8 +185,7 @@ def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
         found = bound_rank(n, confidence)
         rank = n - found[0] if found else n - 1
         high[rows] = np.maximum(high[rows], ordered[rows, rank])
-    low, high = (centres + peers.wider * (end - centres) for end in (low, high))
-    return Reach(low, high)
+    return centres + peers.wider * (low - centres), centres + peers.wider * (high - centres)
 
 
 def scores_of(peers: Peers, top: Top) -> Matrix:

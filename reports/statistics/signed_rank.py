@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rank tests: environments over blocks, a shift between two kinds of launches within cases.
+"""Ratios of environments over blocks, by ranks: estimate and exact interval.
 
 For each block d = ln(A/B). Rows of a matrix are cells, columns are blocks.
-
-SciPy's exact p of `wilcoxon` does not hold with ties, and it has no Holm.
 """
 
 from __future__ import annotations
@@ -14,12 +12,9 @@ from itertools import repeat
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics.descriptive import LEVEL, Interval, Matrix, grids
 
-EXACT_UP_TO = 200
 LEAST_N = 3
 _CHUNK = 2_000_000
 
@@ -28,13 +23,12 @@ class PairedEffect(msgspec.Struct, frozen=True, gc=False):
     """The ratio A/B over n blocks: exp of the Hodges–Lehmann estimate.
 
     `interval` is the narrowest exact one of at least 95 %, or the widest attainable when there is
-    none (n < 6; its level says so). `p` is two-sided; `log_stddev` is s of d, ddof 1.
+    none (n < 6; its level says so). `log_stddev` is s of d, ddof 1.
     """
 
     n: int
     ratio: float
     interval: Interval
-    p: float
     log_stddev: float
 
     def inverse(self) -> PairedEffect:
@@ -55,7 +49,7 @@ def paired_effects(differences: Matrix) -> list[PairedEffect]:
     Estimate: median of the n(n+1)/2 Walsh averages (d_i + d_j)/2 [Hodges & Lehmann 1963].
     Interval: Walsh averages w(k), w(M+1−k) with P(T <= k−1) <= α/2 under the exact null
     distribution of the signed-rank sum T [Hollander & Wolfe, §3.3]. Assumes independent blocks
-    and d symmetric about the effect. Above n = 200 T is taken as normal.
+    and d symmetric about the effect.
     """
     n = differences.shape[1]
     if n < LEAST_N:
@@ -79,73 +73,21 @@ def paired_effects(differences: Matrix) -> list[PairedEffect]:
             repeat(n),
             np.exp(centre).tolist(),
             map(Interval, lows, highs, repeat(level), repeat("signed-rank")),
-            signed_rank_p(chunk),
             chunk.std(axis=1, ddof=1).tolist(),
         )
     return effects
-
-
-@lru_cache(maxsize=256)
-def null_cdf(doubled_ranks: tuple[int, ...]) -> NDArray[np.float64]:
-    """P(2T <= t) for t = 0, 1, …, when each rank counts or not with probability ½.
-
-    Ranks are doubled so that mid-ranks of ties stay integers; exact, by convolution.
-    """
-    mass = np.zeros(sum(doubled_ranks) + 1)
-    mass[0] = 1.0
-    for rank in doubled_ranks:
-        shifted = np.zeros_like(mass)
-        shifted[rank:] = mass[:-rank]
-        mass = (mass + shifted) / 2
-    return np.minimum(np.cumsum(mass), 1.0)
-
-
-def _untied_cdf(n: int) -> NDArray[np.float64]:
-    return null_cdf(tuple(range(2, 2 * n + 1, 2)))[::2]
 
 
 @lru_cache(maxsize=512)
 def interval_rank(n: int, level: float) -> tuple[int, float]:
     """Rank k of the Walsh averages that bound the interval (1 = widest), and the level attained."""
     tail = (1 - level) / 2
-    if n > EXACT_UP_TO:
-        mean, deviation = n * (n + 1) / 4, np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        return max(1, int(mean + special.ndtri(tail) * deviation)), level
-    below = _untied_cdf(n)
+    mass = np.zeros(n * (n + 1) // 2 + 1)
+    mass[0] = 1.0
+    for weight in range(1, n + 1):  # each rank counts or not with probability ½
+        shifted = np.zeros_like(mass)
+        shifted[weight:] = mass[:-weight]
+        mass = (mass + shifted) / 2
+    below = np.cumsum(mass)
     rank = max(1, int(np.searchsorted(below, tail * (1 + 1e-12), side="right")))
     return rank, float(1 - 2 * below[rank - 1])
-
-
-def signed_rank_p(differences: Matrix) -> list[float]:
-    """Two-sided p of the signed-rank test for each row, exact also with ties.
-
-    Zero differences are left out, as Wilcoxon did; a row of zeros has p = 1.
-    """
-    n = differences.shape[1]
-    size = np.abs(differences)
-    ordered = np.sort(size, axis=1)
-    untied = (ordered[:, 0] > 0) & (np.diff(ordered, axis=1) > 0).all(axis=1) & (n <= EXACT_UP_TO)
-    result = np.ones(len(differences))
-    if untied.any():
-        ranks = size[untied].argsort(axis=1).argsort(axis=1) + 1
-        positive = (ranks * (differences[untied] > 0)).sum(axis=1)
-        smaller = np.minimum(positive, n * (n + 1) // 2 - positive)
-        result[untied] = np.minimum(2 * _untied_cdf(n)[smaller], 1.0)
-    for row in np.flatnonzero(~untied):
-        result[row] = tied_p(differences[row])
-    return [float(p) for p in result]
-
-
-def tied_p(difference: NDArray[np.float64]) -> float:
-    """Two-sided p of one row by the exact distribution given its mid-ranks; normal above 200."""
-    nonzero = difference[difference != 0]
-    if nonzero.size == 0:
-        return 1.0
-    from scipy import stats  # slow: SciPy, rarely needed
-
-    if nonzero.size > EXACT_UP_TO:
-        return float(stats.wilcoxon(nonzero, correction=True, method="asymptotic").pvalue)
-    doubled = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(int)
-    positive = int(doubled[nonzero > 0].sum())
-    smaller = min(positive, int(doubled.sum()) - positive)
-    return min(1.0, 2 * float(null_cdf(tuple(sorted(doubled.tolist())))[smaller]))

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from math import e, log
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics import max_t
@@ -92,7 +91,10 @@ def answers_after(
     least = max_t.least_p(active, every, signs)
     if (room := int(now * len(signs) + 1e-9) - int(crossed.sum())) > 0:
         critical = max(critical, np.sort(least[~crossed])[room - 1])
-    at_end = max(critical / now, 1 / _independent(least)) * spent(stages[-1][1], stages)
+    # As many independent rows have the same lower quartile of the least p.
+    quartile = min(float(np.quantile(least, 0.25)), 0.75)
+    independent = max(1.0, float(np.log(0.75) / np.log1p(-quartile)))
+    at_end = max(critical / now, 1 / independent) * spent(stages[-1][1], stages)
     for group in active:
         found, own = max_t.bounds(group, critical, wider)
         p = np.clip((1 - LEVEL) * own / (critical * group.weights), np.minimum(own, 1.0), 1.0)
@@ -100,12 +102,6 @@ def answers_after(
         for place, (low, high, shift), one, more in zip(group.places, found, p, ahead, strict=True):
             result[place] = max_t.JointBounds(low, high, float(one), shift, *more)
     return result, InterimJudgement(block, float(critical))
-
-
-def _independent(least: NDArray[np.float64]) -> float:
-    """The number of independent rows with the same lower quartile of the least p."""
-    quartile = min(float(np.quantile(least, 0.25)), 0.75)
-    return float(max(1.0, np.log(0.75) / np.log1p(-quartile)))
 
 
 def _to_come(group: max_t.Group, critical: float, further: int) -> Matrix:

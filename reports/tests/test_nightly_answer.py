@@ -21,10 +21,10 @@ from reports.show.tables import Table
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.judge import judge
-from reports.verdicts.nightly.pictures import span
+from reports.verdicts.nightly.pictures import trend
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.tonight import evidence, rules_for
-from reports.verdicts.nightly.wording import day_names, natural_order
+from reports.verdicts.nightly.wording import natural_order
 
 pytestmark = pytest.mark.numerical
 
@@ -176,21 +176,10 @@ def test_lengths_stand_in_their_natural_order() -> None:
     assert rows == ["8\u00a0B", "1\u00a0KiB", "16\u00a0KiB", "256\u00a0KiB"] * 2
 
 
-@pytest.mark.parametrize("reference", [(1.0, 0.03), (1.0, 0.01), None])
-def test_the_axis_spans_the_floor_of_detection_round_the_reference(reference: Any) -> None:
-    values = 1 + 0.0005 * np.random.default_rng(1).standard_normal(30)
-    low, high, _ = span(values.tolist(), values, reference, 0.05)
-    assert low <= 0.95
-    assert high >= 1.05
-
-
-def test_nights_of_one_day_carry_the_hour() -> None:
-    history = a_history(Event("none"), 3)
-    first, second, third = history.nights
-    assert day_names(history.nights) == [night.date[5:10] for night in history.nights]
-    again = replace(second, started_at=first.started_at.replace("T02:", "T14:"))
-    assert again.date[:10] == first.date[:10]
-    assert day_names([first, again, third]) == [night.date[5:16] for night in (first, again, third)]
+def test_the_axis_of_a_trend_spans_the_floor_of_detection() -> None:
+    axis = trend(checked(a_history(Event("nothing"), 30, spread=0.0005)), 0).y
+    assert axis.low is not None and axis.high is not None
+    assert axis.high / axis.low > 1.05
 
 
 def test_the_tables_of_a_night_begin_with_what_was_found_last() -> None:

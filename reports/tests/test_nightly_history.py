@@ -313,14 +313,6 @@ def test_history_tells_how_far_days_differ(folder, capsys):
     assert ": rate" in changed
 
 
-def test_days_that_differ_make_a_difference_unresolved(folder, capsys):
-    for number in range(1, 13):
-        slower = 1 + 0.04 * (number % 3)
-        main(["nightly", "add", str(write_night(folder, number, slower=slower))])
-    first, second = write_night(folder, 20), write_night(folder, 21, slower=1.08)
-    assert "worse" not in compared(capsys, first, second)
-
-
 def test_runs_compared_are_left_out_and_changes_do_not_count():
     history = simulate(Event("step", step=0.2, at=20), normal, 0.01, (3, 40), 4)
     since = history.nights[20].id

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Summaries, ratios and signed ranks against SciPy and slow oracles."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -10,6 +12,10 @@ from reports.statistics.descriptive import (
     median_weights,
     summarise,
     summarise_rows,
+)
+from reports.statistics.signed_rank import (
+    paired_effect,
+    paired_effects,
 )
 
 pytestmark = pytest.mark.numerical
@@ -85,23 +91,6 @@ def test_rows_are_independent_of_each_other() -> None:
         assert found.median_interval == alone.median_interval
 
 
-@pytest.mark.parametrize("n", [5, 10])
-def test_interval_of_the_mean_covers_at_its_level(n: int) -> None:
-    rows = np.random.default_rng(7).normal(3, 1, (4000, n))
-    found = [item.mean_interval for item in summarise_rows(rows)]
-    covered = [item.low <= 3 <= item.high for item in found if item]
-    assert np.mean(covered) == pytest.approx(0.95, abs=0.012)
-
-
-@pytest.mark.parametrize("n", [5, 6, 7, 11, 20])
-def test_interval_of_the_median_covers_at_its_level_on_skewed_data(n: int) -> None:
-    rows = np.random.default_rng(8).exponential(1, (4000, n))
-    found = [item.median_interval for item in summarise_rows(rows)]
-    covered = [item.low <= np.log(2) <= item.high for item in found if item]
-    assert found[0] is not None
-    assert np.mean(covered) == pytest.approx(found[0].level, abs=0.012)
-
-
 def test_ratio_of_independent_runs_agrees_with_welch() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.lognormal(0, 0.1, 6).tolist(), rng.lognormal(0.2, 0.3, 9).tolist()
@@ -116,3 +105,33 @@ def test_ratio_needs_two_positive_values_each() -> None:
     assert log_ratio_interval([0.0, 1.0], [1.0, 2.0]) is None
     found = log_ratio_interval([1.0, 1.0], [2.0, 2.0])
     assert found and (found[0], found[1].low, found[1].high) == pytest.approx((2, 1, 4))
+
+
+def test_all_zero_differences_have_ratio_one() -> None:
+    effect = paired_effect([2.0] * 6, [2.0] * 6)
+    assert (effect.ratio, effect.log_stddev) == (1.0, 0.0)
+
+
+def test_few_blocks_reach_what_2_to_the_n_allows() -> None:
+    effect = paired_effect([2.0, 2.1, 2.2, 2.05, 2.15], [1.0] * 5)
+    assert effect.interval.level == pytest.approx(0.9375)
+    assert paired_effect([1.0, 2.0, 3.0], [1.1, 2.1, 3.3]).interval.level == pytest.approx(0.75)
+    with pytest.raises(ValueError, match="3 blocks"):
+        paired_effect([1.0, 2.0], [1.0, 2.0])
+
+
+def test_estimate_is_the_median_of_walsh_averages() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.lognormal(0.1, 0.2, 9), rng.lognormal(0, 0.2, 9)
+    d = np.log(a / b)
+    walsh = [(d[i] + d[j]) / 2 for i in range(9) for j in range(i, 9)]
+    assert paired_effect(a.tolist(), b.tolist()).ratio == pytest.approx(np.exp(np.median(walsh)))
+
+
+def test_interval_is_the_inversion_of_the_test() -> None:
+    d = np.random.default_rng(6).normal(0.1, 0.2, 10)
+    effect = paired_effects(d[None, :])[0]
+    for edge, inside in ((np.log(effect.interval.low), 1), (np.log(effect.interval.high), -1)):
+        alpha = 1 - effect.interval.level
+        assert stats.wilcoxon(d - edge - inside * 1e-6).pvalue > alpha - 1e-12
+        assert stats.wilcoxon(d - edge + inside * 1e-6).pvalue <= alpha + 1e-12

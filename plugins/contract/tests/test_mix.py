@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from assay.documents.acceptance_files import RERUN, lists
+from plugins.contract.judging import judge_mix
 from plugins.contract.mixes import Mix, MixJob, _fault, mix_facts, report_section
 from records.criteria import Criteria
 from records.run.record import read_records
@@ -22,7 +23,6 @@ from reports.show.tables import RawLinks
 from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import chained, changed, with_records
 from reports.verdicts.acceptance.context import Context
-from reports.verdicts.acceptance.limits import judge_mix
 from reports.verdicts.acceptance.values import gather
 
 

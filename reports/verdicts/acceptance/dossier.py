@@ -8,7 +8,7 @@ is the seal that is printed on every page of the document.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -193,28 +193,23 @@ _ACCUSED = frozenset(
 )
 
 
+#: Keys since schema 3, which are left out where they are empty.
+_LATER = frozenset({"further_explained", "rerun_pairs"})
+
+
 def as_of(schema: object, form: dict[str, Any]) -> dict[str, Any]:
     """A form of today as one of an earlier schema has it, to be compared with what was sealed."""
     if not isinstance(schema, int) or schema >= form["schema"]:
         return form
-    results = []
-    for result in form["results"]:
-        before = _without(result, _NEW) | {"items": [_without(i, _NEW) for i in result["items"]]}
-        results.append(
-            before if before["further_explained"] else _without(before, {"further_explained"})
-        )
-    findings = [
-        finding
-        | {
-            "accusations": [
-                {name: item[name] for name in _ACCUSED} for item in finding["accusations"]
-            ]
-        }
-        for finding in form["findings"]
+    results = [
+        _old(result) | {"items": [*map(_old, result["items"])]} for result in form["results"]
     ]
-    old = form | {"schema": schema, "results": results, "findings": findings}
-    return old if old["rerun_pairs"] else _without(old, {"rerun_pairs"})
+    findings = []
+    for finding in form["findings"]:
+        accused = [{name: item[name] for name in _ACCUSED} for item in finding["accusations"]]
+        findings.append(finding | {"accusations": accused})
+    return _old(form) | {"schema": schema, "results": results, "findings": findings}
 
 
-def _without(form: Mapping[str, Any], gone: Collection[str]) -> dict[str, Any]:
-    return {name: value for name, value in form.items() if name not in gone}
+def _old(form: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in form.items() if k not in _NEW and (v or k not in _LATER)}

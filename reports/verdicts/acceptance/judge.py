@@ -11,8 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from msgspec.structs import asdict, replace
 
-from records.criteria import Criteria, EfficiencyCriterion, Waiver
+from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
+from records.errors import AssayError
 from records.flags import DISTURBED, UNPROVEN
+from records.plugins import hooks
 from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from records.site.pair_scans import Indices, positions_of
 from records.text.plain_text import natural
@@ -42,8 +44,6 @@ _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
     "efficiency": limits.judge_efficiency,
     "nodes": judge_nodes,
     "links": judge_links,
-    "success": limits.judge_success,
-    "mix": limits.judge_mix,
 }
 
 
@@ -65,7 +65,7 @@ def judge(
     if evidence.unmeasured:
         results.append(_coverage(evidence.unmeasured, valid))
     for criterion in criteria.criteria:
-        result = _widened(_JUDGES[criterion.kind](criterion, context))
+        result = _widened(judge_of(criterion)(criterion, context))
         optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
         if optional and result.lacks_rate:
             left_out.append(forms.LeftOut(result.id, result.note))
@@ -86,6 +86,15 @@ def judge(
         left_out=tuple(left_out),
         absolute=absolute,
     )
+
+
+def judge_of(criterion: Criterion) -> Callable[[Any, Context], JudgedCriterion]:
+    """Judge of a criterion's kind, of the core or of a plugin. Raises AssayError without one."""
+    for judges in (_JUDGES, *hooks("criterion_judges")):
+        if criterion.kind in judges:
+            matching: Callable[[Any, Context], JudgedCriterion] = judges[criterion.kind]
+            return matching
+    raise AssayError(f"criterion {criterion.id}: no plugin judges kind: {criterion.kind}")
 
 
 def _widened(result: JudgedCriterion) -> JudgedCriterion:
@@ -159,10 +168,7 @@ def _coverage(unmeasured: Sequence[str], valid: Sequence[Waiver]) -> JudgedCrite
 
 
 def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
-    """All findings: what is named first, then what re-runs cleared; nodes before links.
-
-    Only evidence from the network explains a link: that a node is slow says nothing of its links.
-    """
+    """All findings: what is named first, then what re-runs cleared; nodes before links."""
     against: dict[tuple[forms.Subject, str], list[forms.Accusation]] = {}
     for result in results:
         for item in result.items:
@@ -174,9 +180,7 @@ def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
                 accusation = forms.Accusation(**asdict(item), criterion=result.id)
                 against.setdefault((item.about, name), []).append(accusation)
     found = [_finding(kind, name, items) for (kind, name), items in against.items()]
-    slow = {node for f in found if f.kind in ("node", "group") and f.named for node in f.nodes}
-    noted = [replace(finding, note=_note(finding, slow)) for finding in found]
-    return sorted(noted, key=lambda one: (not one.named, _ORDER.index(one.kind), natural(one.name)))
+    return sorted(found, key=lambda one: (not one.named, _ORDER.index(one.kind), natural(one.name)))
 
 
 def _finding(kind: forms.Subject, name: str, items: Sequence[forms.Accusation]) -> Finding:
@@ -191,14 +195,6 @@ def _finding(kind: forms.Subject, name: str, items: Sequence[forms.Accusation]) 
         criteria=tuple(sorted({item.criterion for item in items})),
         accusations=tuple(items),
     )
-
-
-def _note(finding: Finding, slow: set[str]) -> str:
-    mine = [node for node in finding.nodes if node in slow]
-    if finding.kind not in ("link", "pair") or not mine:
-        return ""
-    verb = "is a slow node" if len(mine) == 1 else "are slow nodes"
-    return f"{' and '.join(mine)} {verb} too, which explains no link"
 
 
 def _with_waivers(criterion: JudgedCriterion, waivers: Sequence[Waiver]) -> JudgedCriterion:

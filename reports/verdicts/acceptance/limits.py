@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers, limits, ratios, efficiencies and mixes judged: each value by bounds of its own."""
+"""Answers, limits, ratios and efficiencies judged: each value by bounds of its own."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import median
 
@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from records import criteria
 from records.run.plan import PlannedCase
-from records.site.pair_scans import NODE, PEER
 from reports.answers import limit_text
 from reports.judgement import Item, JudgedCriterion, LaunchKey, verdict_of
 from reports.notation.units import as_stated, count_text, significant
@@ -60,11 +59,11 @@ def judge_limit(criterion: criteria.LimitCriterion, context: Context) -> JudgedC
         for rows in context.evidence.rows(criterion)
     )
     statement = f"{context.metric_title(criterion.metric)} {limit_text(*limits, criterion.unit)}"
-    absolute = _is_absolute(criterion, context)
+    absolute = is_absolute(criterion, context)
     return context.judged(criterion, statement, parts, absolute=absolute)
 
 
-def _is_absolute(criterion: criteria.UnitCriterion, context: Context) -> bool:
+def is_absolute(criterion: criteria.UnitCriterion, context: Context) -> bool:
     """True unless every machine keeps to the limit."""
     known = context.evidence.register.metrics.get(criterion.metric)
     bad = criterion.at_most if known and known.better == "lower" else criterion.at_least
@@ -179,86 +178,6 @@ def _rank_rates(nodes: Sequence[Values]) -> dict[int, float]:
         for block, value in node.by_block().items():
             rates.setdefault(block, []).append(value / ranks_a_node)
     return {block: sum(row) / len(row) for block, row in rates.items()}
-
-
-def judge_mix(criterion: criteria.MixCriterion, context: Context) -> JudgedCriterion:
-    """Value of each whole mix against a limit: the throughput of all jobs, or
-    the mean rate of those of a check."""
-    evidence, limits = context.evidence, (criterion.at_least, criterion.at_most)
-    what = "throughput of a mix, work a node and second,"
-    if criterion.check:
-        what = f"{context.metric_title(criterion.metric)}, mean over the jobs of a mix,"
-    statement, size = f"{what} {limit_text(*limits, criterion.unit)}", evidence.mix_blocks
-    if not (size and evidence.throughputs):
-        note = "no mix of the run is whole" if size else "the jobs were not handed in at once"
-        return judged(criterion, statement, (), note)
-    by_mix, items = context.criteria.by_mix(size), list[Item]()
-    for subject, case, mixes, launches in _by_mix(criterion, context):
-        level = bounds.level_of_look(by_mix, (evidence.fresh - 1) // size, len(mixes))
-        numbers = [*mixes.values()]
-        item = context.item(
-            case,
-            criterion.metric,
-            subject,
-            bounds.median_bounds(numbers or [0.0], level, by_mix.least_launches),
-            limits,
-            counted="mixes",
-            all_count=True,
-            unit=criterion.unit,
-            launches=launches,
-            shares=tuple(numbers),
-        )
-        items.append(item)
-    absolute = _is_absolute(criterion, context)
-    return context.judged(criterion, statement, [ShownItems(items)], absolute=absolute)
-
-
-def _by_mix(
-    criterion: criteria.MixCriterion, context: Context
-) -> Iterator[tuple[str, PlannedCase, Mapping[int, float], tuple[LaunchKey, ...]]]:
-    """Values of mixes by their first block: of all jobs, or of each kind of a check, on
-    whichever nodes its jobs were; its name, case and launches."""
-    evidence = context.evidence
-    if not criterion.check:
-        yield "all jobs", evidence.planned[0], evidence.throughputs, tuple(evidence.launches)
-        return
-    kinds: dict[tuple[str, str], list[Values]] = {}
-    for values in evidence.selected(criterion):
-        point = context.point(values, (NODE, PEER)) or criterion.check
-        kinds.setdefault((values.case.id, point), []).append(values)
-    for (case_id, name), jobs in kinds.items():
-        launches = tuple(key for key in evidence.launches if key[0] == case_id)
-        yield name, jobs[0].case, evidence.mixes_of(jobs), launches
-
-
-def judge_success(criterion: criteria.SuccessCriterion, context: Context) -> JudgedCriterion:
-    """The share of launches with the right answer, of each environment that ran the check."""
-    evidence, launches = context.evidence, dict[str, list[LaunchKey]]()
-    cases = {case.id: case for case in evidence.planned if case.check == criterion.check}
-    for key, launch in evidence.launches.items():
-        case = cases.get(key[0])
-        wanted = case and criterion.environment in (None, case.environment)
-        if case and wanted and launch.status != "skipped":
-            launches.setdefault(case.environment, []).append(key)
-    items = []
-    for keys in launches.values():
-        bad = [key for key in keys if evidence.launches[key].status != "ok"]
-        items.append(
-            context.item(
-                cases[keys[0][0]],
-                criterion.metric,
-                criterion.check,
-                bounds.share_bounds(len(keys) - len(bad), len(keys), context.criteria.confidence),
-                (criterion.at_least, None),
-                all_count=True,
-                decidable=False,  # by as many launches as were planned
-                launches=tuple(bad or keys),
-            )
-        )
-    limit = limit_text(criterion.at_least, None, "1")
-    statement = f"share of launches of {criterion.check} with the right answer {limit}"
-    note = "" if items else context.lacking(criterion)
-    return judged(criterion, statement, items, note, absolute=True)
 
 
 def judge_answers(context: Context) -> JudgedCriterion:

@@ -164,8 +164,6 @@ def _margins(dossier: Dossier) -> Iterator[result.Block | None]:
     if drawn := [*margins(criteria, f"judged {dossier.day.isoformat()} · run {run}")]:
         caption = "What is signed is the document with its seal, not a picture taken from it."
         yield Picture("acceptance", "All criteria", caption, drawn, [])
-    text = "Each picture as SVG and PNG, for a slide:"
-    yield result.Sentence(text, code=f"assay accept {run} --pictures DIR")
 
 
 def judged_cell(criterion: JudgedCriterion) -> Cell:
@@ -216,9 +214,6 @@ def _named(dossier: Dossier) -> Iterator[result.Block | None]:
         yield result.Sentence(
             "None: no node and no link is found beyond the limits of these criteria."
         )
-    for finding in judgement.named:
-        if finding.note:
-            yield result.Sentence(f"{units.sentence_case(finding.title)}: {finding.note}.")
     if cleared := [finding.title for finding in judgement.findings if not finding.named]:
         yield result.Sentence(f"Not confirmed by re-runs, and so not named: {', '.join(cleared)}.")
     yield result.Section("reruns", "Re-runs", lambda: _reruns(dossier))
@@ -241,9 +236,7 @@ def _reruns(dossier: Dossier) -> Iterator[result.Block | None]:
 def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[result.Block | None]:
     for criterion in dossier.judgement.criteria:
         make = partial(_criterion, dossier, links, criterion)
-        badge = result.Badge(
-            f"{_MARK[criterion.verdict]} {criterion.verdict}", TONES[criterion.verdict]
-        )
+        badge = result.Badge(_verdict_cell(criterion.verdict).text, TONES[criterion.verdict])
         yield result.Section(f"criterion-{criterion.id}", criterion.title, make, badge)
 
 
@@ -257,15 +250,10 @@ def _criterion(
         yield result.Sentence(f"Source of the limit: {source}.")
     if criterion.note:
         yield result.Sentence(f"{units.sentence_case(criterion.note)}.")
-    items = list(criterion.items)
+    items, columns = criterion.items, _item_columns(dossier, links, criterion)
     if len(items) > MOST_ITEMS:
-        items.sort(key=lambda item: -ORDER.index(item.verdict))
-    columns = _item_columns(dossier, links, criterion)
-    yield pivot(items[:MOST_ITEMS], columns, anchor="", title=criterion.title)
-    if len(items) > MOST_ITEMS:
-        omitted = len(items) - MOST_ITEMS
-        rest = units.count_text(omitted, "further row is", "further rows are")
-        yield result.Sentence(f"{rest} in acceptance.json: those with the better verdicts.")
+        items = tuple(sorted(items, key=lambda item: -ORDER.index(item.verdict)))
+    yield pivot(items, columns, anchor="", title=criterion.title, most=MOST_ITEMS)
     if criterion.further:
         more = units.count_text(
             criterion.further, "further one passes and is", "further ones pass and are"

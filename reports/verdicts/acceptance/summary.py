@@ -225,12 +225,6 @@ def _margin_bar(middle: float, item: Item, colour: str) -> Iterator[panel.Mark]:
     if item.state in ("suspected", "confirmed"):
         look |= {"edgecolor": BAD, "linewidth": 1.8}
     yield partial(Axes.barh, y=middle, width=centre, height=0.16, **look)
-    if ends:
-        yield _stroke([min(centre, *ends), max(centre, *ends)], [middle] * 2, 1.4)
-    for end in ends:
-        yield _stroke([end] * 2, [middle - 0.055, middle + 0.055], 1.4)
-    yield _stroke([0, 0], [middle - 0.13, middle + 0.13], 1.2)
-
-
-def _stroke(x: Sequence[float], y: Sequence[float], width: float) -> panel.Series:
-    return panel.Series(x, y, Look(INK, "", ()), width=width)
+    ink = Look(INK, "", ())
+    yield panel.Series([min(centre, *ends), max(centre, *ends)], [middle] * 2, ink, width=1.4)
+    yield panel.Series([0, 0], [middle - 0.13, middle + 0.13], ink, width=1.2)

@@ -230,18 +230,6 @@ class CriterionEvidence:
             yield from map(rows_of, groups.values())
             yield from (scan.rows for scan in self.scans_of(criterion, environment))
 
-    def mixes_of(self, jobs: Sequence[Values]) -> dict[int, float]:
-        """By the first block of each whole mix the mean of a rate over its jobs, the harmonic one,
-        or of what is better lower, the arithmetic one."""
-        blocks = np.concatenate([one.blocks for one in jobs])
-        values = np.concatenate([one.values for one in jobs])
-        rate, found = self.register.metrics[jobs[0].metric].better == "higher", {}
-        for first in self.throughputs:
-            mine = values[(blocks >= first) & (blocks < first + self.mix_blocks)]
-            if len(mine) and mine.min() > 0:
-                found[first] = float(1 / np.mean(1 / mine) if rate else np.mean(mine))
-        return found
-
     def select(self, chosen: Selection, environment: str | None = None) -> list[Values]:
         """The values a selection names, those of scans after those in records."""
         scans = self.scans_of(chosen, environment)

@@ -122,7 +122,6 @@ class CellPart(Part, kw_only=True):
     ] = UNSET
     interval: Annotated[Ends | UnsetType, key("Interval of the advantage, by itself.")] = UNSET
     level: Annotated[float | UnsetType, key("Level of the interval.")] = UNSET
-    p: Annotated[float | UnsetType, key("p of this comparison by itself.")] = UNSET
     cells_in_family: Annotated[int | UnsetType, key("Questions judged together.")] = UNSET
     bounds: Annotated[
         Ends | UnsetType | None,
@@ -282,7 +281,7 @@ def _cell(cell: Comparison) -> CellPart:
     )
     if effect is not None:
         part.advantage, part.interval = effect.ratio, (effect.interval.low, effect.interval.high)
-        part.level, part.p = effect.interval.level, effect.p
+        part.level = effect.interval.level
         part.cells_in_family = cell.family
     if judgement is not None:
         part.bounds, part.p_family = judgement.ends, judgement.p

@@ -65,18 +65,6 @@ class LevelShift(NamedTuple):
         return Change(self.series, kind, self.stage, since, found, *levels)
 
 
-def may_shift(row: Matrix, floor: float, rules: Rules) -> bool:
-    """True for a row that is wide enough for a shift above the floor at any allowed split; spares
-    most rows the rest.
-
-    A median of m values lies between the row's m/2-th least and m/2-th greatest.
-    """
-    ordered = np.sort(row)
-    few, many = (max((m + 1) // 2, 1) for m in (rules.least_after, rules.least_before))
-    worse = ordered[-few] / ordered[many - 1] - 1
-    return bool(max(worse, 1 - ordered[few - 1] / ordered[-many]) > floor)
-
-
 def _shift(before: Matrix, after: Matrix) -> float:
     """The size of the shift of the median, a fraction of the median before."""
     # Of few values several times as fast as NumPy's.
@@ -92,11 +80,10 @@ def _in_window(row: Matrix, floor: float, rules: Rules, *, proven: bool) -> int 
     """Number of values before their change, None without one.
 
     Needed are enough values on both sides, a median shift above the floor, and a small p of both
-    tests. The cheap conditions come first; a change that is `proven` by a confirmed night needs no
-    permutations.
+    tests. A change that is `proven` by a confirmed night needs no permutations.
     """
     sides = rules.least_before, rules.least_after
-    if len(row) < sum(sides) or not may_shift(row, floor, rules):
+    if len(row) < sum(sides):
         return None
     split, statistic = best_split(row, *sides)
     parts = row[:split], row[split:]
@@ -252,9 +239,9 @@ def peers_of_night(
         gap = -np.log1p(-sign * rules.finds) * sign
         peers = peers_of(logs)
         top = peers.top(gap)
-        reach = reach_of(peers, top.level, 1 - chance / tests)
+        _, high = reach_of(peers, top.level, 1 - chance / tests)
         beyond[rows] = peers.centres - top.level < -gap
-        slow[rows] = (reach.high < -gap) & (scores_of(peers, top) < -_MODIFIED_Z)
+        slow[rows] = (high < -gap) & (scores_of(peers, top) < -_MODIFIED_Z)
         level[rows] = np.exp(sign * top.level + known[rows])
         good[rows] = int(top.good.sum())
     return PeersTonight(level, good, beyond, slow)

@@ -4,16 +4,15 @@ usual range, contexts and changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
-from records.history.model import Change, History
+from records.history.model import History
 from reports.load.nights import context_starts
 from reports.notation.labels import INK, QUIET, Look, looks
 from reports.notation.units import count_text, readable_unit
@@ -35,8 +34,6 @@ _HEIGHT_IN = 2.15
 _BAD, _GOOD = "#A6341B", "#0b5a3c"
 #: What is shown round a reference, in units of what is allowed.
 _ROUND = 1.15
-#: Room beyond the values as a share of their range.
-_MARGIN = 0.05
 
 
 def series_by_nights(checked: Checked) -> panel.Picture | None:
@@ -51,9 +48,8 @@ def series_by_nights(checked: Checked) -> panel.Picture | None:
         return None
     kept = set(sorted(known, key=lambda series: series not in found)[:_MAP_SERIES])
     rows = [series for series in known if series in kept]
-    signs = np.array([1.0 if history.series[s].better == "lower" else -1.0 for s in rows])
-    values = history.values[rows, first : tonight + 1]
-    worse = signs[:, np.newaxis] * (values / reference[rows, np.newaxis] - 1)
+    share = history.values[rows, first : tonight + 1] / reference[rows, np.newaxis] - 1
+    worse = checked.tonight.nights.direction[rows, np.newaxis] * share
     place = {series: row for row, series in enumerate(rows)}
     culprits = {(place[series], tonight - first) for series in found if series in place}
     for change in history.changes:
@@ -62,7 +58,7 @@ def series_by_nights(checked: Checked) -> panel.Picture | None:
             culprits.add((place[change.series], since - first))
     names = _names(history, rows)
     red = [names[place[series]] for series in found if series in place]
-    days = wording.day_names(history.nights[first : tonight + 1])
+    days = [night.date[5:10] for night in history.nights[first : tonight + 1]]
     map_of_nights = panel.heat_panel(
         "Every series, night by night",
         f"{night.campaign} on {night.site}, night of {night.date} · run {night.run_id}",
@@ -107,22 +103,16 @@ def trend(checked: Checked, series: int) -> panel.Panel:
     """The last nights of one series against its level and limit: its title says what tells it from
     the others of its case, its footer what is drawn."""
     history, tonight = checked.history, checked.tonight
-    key, nights = history.series[series], len(history.nights)
-    row = history.values[series]
-    known = int(np.isfinite(row).sum())
-    first = max(0, nights - _TREND_NIGHTS)
-    places = list(range(first, nights))
+    key, row = history.series[series], history.values[series]
+    last = len(history.nights) - 1
+    first = max(0, last + 1 - _TREND_NIGHTS)
     unit = readable_unit(key.unit, row[first:][np.isfinite(row[first:])].tolist())
-    values = row / unit.factor
-    drawn = [*_value_marks(history, series, values, places)]
-    again = (history.reruns[series, first:] / unit.factor).tolist()
-    drawn.append(panel.Series(places, again, Look(INK, "x", ()), width=0, size=5.5))
-    level, limit = (float(column[series]) for column in (tonight.reference.median, tonight.limit))
-    reference = (level / unit.factor, limit) if np.isfinite(limit) else None
+    drawn = _value_marks(history, series, first, unit.factor)
     heights = [y for mark in drawn for y in mark.y if np.isfinite(y)]
-    low, high, middle = span(heights, values[first:], reference, float(tonight.floors[series]))
+    level, limit = (float(column[series]) for column in (tonight.reference.median, tonight.limit))
+    middle = level / unit.factor if np.isfinite(limit) else float(np.median(heights or [0.0]))
     marks: list[panel.Mark] = []
-    if reference is not None:
+    if np.isfinite(limit):
         ends: Any = {"ymin": middle * (1 - limit), "ymax": middle * (1 + limit)}
         marks.append(partial(Axes.axhspan, color=QUIET, alpha=0.14, linewidth=0, **ends))
         marks.append(partial(Axes.axhline, y=middle, color=QUIET, linewidth=0.9))
@@ -130,67 +120,45 @@ def trend(checked: Checked, series: int) -> panel.Panel:
     for place in np.unique(starts[starts > first]).tolist():
         dashed: Any = {"color": QUIET, "linewidth": 0.9, "linestyle": (0, (4, 3))}
         marks.append(partial(Axes.axvline, x=place - 0.5, **dashed))
-    marks += drawn
     for change in history.changes:
-        if change.series == series and history.position(change.since) >= first:
-            marks += _change_marks(history, change, unit.factor)
-    side = "less" if key.better == "lower" else "more"
+        since = history.position(change.since)
+        if change.series == series and since >= first:
+            colour = _BAD if change.kind == "regression" else _GOOD
+            marks.append(partial(Axes.axvline, x=since - 0.25, color=colour, linewidth=1.3))
+    # At least the floor of detection is shown, so that noise below it does not look like news.
+    allowed = _ROUND * max(float(np.nan_to_num(limit)), float(tonight.floors[series]))
+    known = count_text(int(np.isfinite(row).sum()), "night")
     return panel.Panel(
         f"{key.environment}, {wording.at_text(key) or key.title}",
-        marks,
-        f"{key.environment}, {wording.point_name(key)} over {count_text(known, 'night')}",
-        panel.Axis(ticks=_days(history, first), margin=0.03),
-        panel.Axis(unit.label, low=low, high=high),
-        footer=f"{key.title}, {side} is better; {count_text(known, 'night')}",
+        [*marks, *drawn],
+        f"{key.environment}, {wording.point_name(key)} over {known}",
+        panel.Axis(ticks=_days(history, first, last), margin=0.03),
+        panel.Axis(
+            unit.label,
+            low=max(0.0, min([*heights, middle * (1 - allowed)])),
+            high=max([*heights, middle * (1 + allowed)]),
+        ),
+        footer=f"{key.title}, {'less' if key.better == 'lower' else 'more'} is better; {known}",
         height_in=_HEIGHT_IN,
     )
 
 
-def _value_marks(
-    history: History, series: int, values: NDArray[np.float64], places: Sequence[int]
-) -> Iterator[panel.Series]:
-    """Line with gaps where nothing was measured; a marker a night, tonight's larger."""
+def _value_marks(history: History, series: int, first: int, factor: float) -> list[panel.Series]:
+    """Line with gaps where nothing was measured; a marker a night, tonight's larger; re-runs."""
     environment = history.series[series].environment
-    look = looks([environment])[environment]
-    yield panel.Series(places, values[places].tolist(), Look(look.colour, "", ()), width=1.1)
-    known = [place for place in places if np.isfinite(values[place])]
-    for chosen, size in ((known[:-1], 2.8 if len(known) > 40 else 4.4), (known[-1:], 7.0)):
-        yield panel.Series(chosen, values[chosen].tolist(), look, width=0, size=size)
+    look, last = looks([environment])[environment], len(history.nights) - 1
+    places = list(range(first, last + 1))
+    values, again = (
+        (rows[series, first:] / factor).tolist() for rows in (history.values, history.reruns)
+    )
+    return [
+        panel.Series(places, values, Look(look.colour, "", ()), width=1.1),
+        panel.Series(places, values, look, width=0, size=2.8 if len(places) > 40 else 4.4),
+        panel.Series([last], values[-1:], look, width=0, size=7.0),
+        panel.Series(places, again, Look(INK, "x", ()), width=0, size=5.5),
+    ]
 
 
-def span(
-    drawn: Sequence[float],
-    values: NDArray[np.float64],
-    reference: tuple[float, float] | None,
-    floor: float,
-) -> tuple[float, float, float]:
-    """The ends of the axis and the level in its middle, the reference or the median of `values`.
-
-    The axis shows what is `drawn` and what the reference (level, limit) allows, at least the floor
-    of detection round the level, so that noise below it does not look like news; it ends at zero.
-    """
-    known = values[np.isfinite(values)]
-    middle, limit = reference or (float(np.median(known)) if len(known) else 0.0, 0.0)
-    allowed = _ROUND * max(limit, floor)
-    room = _MARGIN * (max(drawn, default=0.0) - min(drawn, default=0.0))
-    low = min(min(drawn, default=middle) - room, middle * (1 - allowed))
-    top = max(max(drawn, default=middle) + room, middle * (1 + allowed))
-    low = max(low, 0.0)
-    return low, top + 0.16 * (top - low), middle
-
-
-def _change_marks(history: History, change: Change, factor: float) -> Iterator[panel.Mark]:
-    """A line at a change, and a circle at the level after it."""
-    since = history.position(change.since)
-    colour = _BAD if change.kind == "regression" else _GOOD
-    yield partial(Axes.axvline, x=since - 0.25, color=colour, linewidth=1.3)
-    look = Look(colour, "o", ())
-    yield panel.Series([since], [change.after / factor], look, width=0, size=9, face="none")
-
-
-def _days(history: History, first: int) -> dict[float, str]:
+def _days(history: History, first: int, last: int) -> dict[float, str]:
     """Three nights below the axis."""
-    last = len(history.nights) - 1
-    places = list(dict.fromkeys((first, (first + last) // 2, last)))
-    names = wording.day_names([history.nights[place] for place in places])
-    return dict(zip(map(float, places), names, strict=True))
+    return {float(at): history.nights[at].date[5:10] for at in (first, (first + last) // 2, last)}

@@ -99,25 +99,18 @@ def _form(checked: Checked, status: ExitStatus | None) -> NightForm:
     )
 
 
-def _found(checked: Checked) -> Iterator[result.Block]:
-    """A line for each finding, the gravest first."""
-    found = checked.judgement.of(*TONES)
-    order = [*TONES]
-    found.sort(key=lambda item: (order.index(item.verdict), -item.size))
+def _summary(checked: Checked) -> Iterator[result.Block]:
+    """Findings, the gravest first; comparisons; what was not judged, and what gave no result."""
+    judgement, order = checked.judgement, [*TONES]
+    found = sorted(judgement.findings, key=lambda one: (order.index(one.verdict), -one.size))
     for item in found[:_MOST_FOUND]:
         badge = result.Badge(item.verdict, TONES[item.verdict] or "plain")
         yield result.Sentence(wording.finding_text(item), "#tonight", badge=badge)
-
-
-def _summary(checked: Checked) -> Iterator[result.Block]:
-    """Findings, comparisons, series that were not judged, launches without a result."""
-    judgement = checked.judgement
-    yield from _found(checked)
     compared = ((judgement.judged, "earlier nights"), (judgement.compared, "other nodes"))
     texts = [f"{count_text(n, 'series')} compared with {what}" for n, what in compared if n]
     n = len(judgement.findings)
-    found = count_text(n, "finding") if n else "nothing to report"
-    yield result.Sentence(f"{', '.join(texts) or 'Nothing to compare with'}: {found}.")
+    said = count_text(n, "finding") if n else "nothing to report"
+    yield result.Sentence(f"{', '.join(texts) or 'Nothing to compare with'}: {said}.")
     wider = f"with a limit wider than {level_text(checked.rules.finds)}"
     for what, reasons in (("not judged", judgement.unjudged), (wider, judgement.wide)):
         for reason, n in reasons.most_common():
@@ -157,16 +150,12 @@ def _tonight(checked: Checked) -> list[result.Block]:
     usual: tuple[Verdict, str] = "as usual", ""
     rows: list[NightFinding] = []
     shown = [s for s in _gravest_first(checked) if s in findings or np.isfinite(tonight.value[s])]
-    for series in shown[:MOST_ROWS]:
+    for series in shown:
         verdict, note = undecided.get(series, usual)
         item = findings.get(series) or finding_of(tonight, series, verdict)
         rows.append(msgspec.structs.replace(item, note=note))
-    table = table_of(
-        rows,
-        anchor="table-tonight",
-        title="Every series tonight",
-        note=f"The first {MOST_ROWS} of {len(shown)}." if len(shown) > MOST_ROWS else "",
-    )
+    title = "Every series tonight"
+    table = table_of(rows, anchor="table-tonight", title=title, most=MOST_ROWS)
     return [table or result.Sentence("No series has a value tonight.")]
 
 

@@ -204,13 +204,6 @@ def without_slow_nights(deviations: Matrix, allowed: float) -> Matrix:
     return deviations - np.where(slow, middle, 0.0) if slow.sum() <= most else deviations
 
 
-def worsening(values: Matrix, level: Matrix, direction: Matrix) -> Matrix:
-    """(value − level)/level of each series with the sign that makes worse positive; `direction` is
-    +1 where less is better, −1 where more is."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return direction * (values - level) / np.abs(level)
-
-
 #: Message lengths up to this are start-up bound; their floor is wider.
 SMALL_MESSAGE_BYTES = 1024
 _NEAR = 0.4
@@ -299,6 +292,7 @@ def evidence(
     enough = own.sum(axis=1, keepdims=True) >= SETTLED_NIGHTS
     level = last_of(np.where(enough, own, before), rules.most_nights)
     reference = references(values, level, away, rules)
+    usual = reference.median
     return Tonight(
         nights=nights,
         position=position,
@@ -312,7 +306,7 @@ def evidence(
         since=since,
         reference=reference,
         limit=limits(reference, away * sign, floors, rules),
-        worse=worsening(values[:, -1], reference.median, nights.direction),
+        worse=nights.direction * (values[:, -1] / np.where(usual > 0, usual, np.nan) - 1),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from records.history.model import NODE_FACT, Change, History, Missed, Night, SeriesKey
-from records.text.plain_text import one_line
+from records.text.plain_text import natural, one_line
 from reports.load.nights import concerns, told_by_nodes
 from reports.notation import units
 from reports.notation.labels import check_labels, point_text
@@ -22,7 +22,9 @@ def context_changes(before: Night, after: Night) -> list[forms.ContextPart]:
     its device.
     """
     known, both = before.context, before.context.keys() & after.context.keys()
-    nodes_asked = all(any(map(_of_nodes, night.context)) for night in (before, after))
+    nodes_asked = all(
+        any(name.startswith(NODE_FACT) for name in night.context) for night in (before, after)
+    )
     return [
         forms.ContextPart(name, known.get(name), after.context.get(name))
         for name in sorted(known.keys() | after.context.keys())
@@ -30,10 +32,6 @@ def context_changes(before: Night, after: Night) -> list[forms.ContextPart]:
         and (nodes_asked or not told_by_nodes(name))
         and (name in both or not name.endswith(".device"))
     ]
-
-
-def _of_nodes(name: str) -> bool:
-    return name.startswith(NODE_FACT)
 
 
 #: Nights that a list for people shows.
@@ -69,17 +67,15 @@ def point_name(key: SeriesKey) -> str:
 
 def natural_order(history: History) -> list[int]:
     """All series, case by case as they came, lengths and other numbers in their natural order."""
-    cases: dict[str, int] = {}
-    metrics: dict[str, int] = {}
+    cases, metrics = (
+        {name: number for number, name in enumerate(dict.fromkeys(names))}
+        for names in zip(*((key.case_id, key.metric) for key in history.series), strict=True)
+    )
 
-    def position(series: int) -> tuple[int, int, list[tuple[str, bool, float, str]]]:
+    def position(series: int) -> tuple[int, int, list[tuple[str, list[tuple[int, str]]]]]:
         key = history.series[series]
-        at = [
-            (name, isinstance(value, str), 0.0 if isinstance(value, str) else value, str(value))
-            for name, value in sorted(key.at.items())
-        ]
-        case = cases.setdefault(key.case_id, len(cases))
-        return case, metrics.setdefault(key.metric, len(metrics)), at
+        at = [(name, natural(str(value))) for name, value in sorted(key.at.items())]
+        return cases[key.case_id], metrics[key.metric], at
 
     return sorted(range(len(history.series)), key=position)
 
@@ -115,23 +111,11 @@ def nights_more(nights: int) -> str:
     return f"about {units.count_text(nights, 'more night is', 'more nights are')} needed"
 
 
-def day_names(nights: Sequence[Night]) -> list[str]:
-    """Month and day of each night; the hour too where two of them are of one day."""
-    days = [night.date[5:10] for night in nights]
-    several = len({*days}) < len(days)
-    return [night.date[5:16] for night in nights] if several else days
-
-
 def day_of(history: History, change: Change | forms.ChangePart) -> str:
-    """The date of a change's first night, the hour too where another night is of that day; of a
-    step in the first nights that it was before."""
-    if isinstance(change, Change):
-        date = history.nights[history.position(change.since)].date
-    else:
-        date = forms.moment(change.since)
-    alike = sum(night.date[:10] == date[:10] for night in history.nights)
-    before = "before " if change.stage == "early" else ""
-    return before + (date if alike > 1 else date[:10])
+    """The date of a change's first night; of a step in the first nights that it was before."""
+    since = change.since
+    date = history.nights[history.position(since)].date if isinstance(since, int) else since
+    return f"{'before ' if change.stage == 'early' else ''}{date[:10]}"
 
 
 def state_of(history: History, change: Change) -> str:
@@ -145,17 +129,9 @@ def state_of(history: History, change: Change) -> str:
 
 def series_part(key: SeriesKey, names: Mapping[str, str]) -> dict[str, Any]:
     """The fields of `SeriesPart`."""
-    return {
-        "name": names[key.case_id],
-        "point": point_name(key),
-        "case_id": key.case_id,
-        "check": key.check,
-        "environment": key.environment,
-        "metric": key.metric,
-        "unit": key.unit,
-        "better": key.better,
-        "at": dict(key.at),
-    }
+    told = ("case_id", "check", "environment", "metric", "unit", "better")
+    own = {name: getattr(key, name) for name in told}
+    return {**own, "name": names[key.case_id], "point": point_name(key), "at": dict(key.at)}
 
 
 def change_part(history: History, names: Mapping[str, str], change: Change) -> forms.ChangePart:
