@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay build without Spack: what it refuses, what it takes, and what it says when Spack fails."""
+"""assay build without Spack: what it refuses, what it takes, and what it says when Spack fails; a
+Spack home is changed by one build at a time, and by none while a run uses it."""
 
 import json
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from assay import ROOT
 from assay.build import sources
 from assay.build.builder import BuildRequest, Lock, _lay_environment, build
 from assay.build.sources import SourceArchive, _take, refuse_stale_builds, sources_digest
-from assay.build.spack import (
-    PACKAGES,
-    SPACK_ENV,
-    Spack,
-    explained,
-    find_spack,
-    write_scope,
-)
+from assay.build.spack import PACKAGES, SPACK_ENV, Spack, explained, find_spack, locked, write_scope
 from assay.cli.main import main
+from assay.run.driver import Driver
+from assay.run.progress import QUIET_S, Progress
 from assay.sites import builds
 from assay.sites.builds import facts_file, view_folder
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
+from checks.common.session.outcome import CompleteBuild, Outcome
 from checks.common.sources import CHECKS
 from records.errors import AssayError, InfrastructureError
 
@@ -250,3 +250,58 @@ def test_the_lock_tells_what_a_view_is_built_from():
     assert packages["openblas"]["external"]
     assert {"assay-benchmarks", "assay-hpl", "su3-rmd", "netpipe"} <= set(packages)
     assert "perl" not in packages
+
+
+def test_a_run_says_what_its_session_builds(capsys):
+    driver = Driver.__new__(Driver)
+    driver.progress = Progress(live=False)
+    driver._kept_builds = SimpleNamespace(take_in=lambda _: None)
+    for notice in (
+        Outcome(progress="building Programs for lam"),
+        Outcome(built=CompleteBuild("lam", "Programs")),
+    ):
+        driver._heed_notice(notice, {})
+        driver.progress._spoke -= QUIET_S + 1
+        driver.progress.tick()
+    first, during, after = capsys.readouterr().err.splitlines()
+    assert first == "building Programs for lam"
+    assert during.endswith(", building Programs for lam")
+    assert "building" not in after
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from assay.build.spack import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, said):
+    words = [sys.executable, "-c", HOLDER, home]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert "another build, or a run on its libraries, is under way" in said(
+            4, "build", "--mirror", "distribution", "--site", "virtual"
+        )
+        holder.kill()
+    with locked(home):
+        pass
+
+
+def test_runs_use_a_home_together_and_keep_builds_out(home):
+    refused = pytest.raises(InfrastructureError, match="a run")
+    with locked(home, shared=True), locked(home, shared=True), refused, locked(home):
+        pass
+    refused = pytest.raises(InfrastructureError, match="a build is under way")
+    with locked(home), refused, locked(home, shared=True):
+        pass
+
+
+def test_a_home_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InfrastructureError, match=builds.HOME), locked(tmp_path / "file" / "x"):
+        pass

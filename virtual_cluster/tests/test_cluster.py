@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real clusters: they come up, keep what they promise, and leave nothing behind."""
+"""Real clusters: they come up, keep what they promise, and leave nothing behind; where none can be
+made, one sentence says why, and what helps."""
 
 import os
 import signal
@@ -13,7 +14,7 @@ import pytest
 
 import virtual_cluster
 from records.errors import AssayError
-from virtual_cluster import host
+from virtual_cluster import host, namespaces
 from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.command import main
 from virtual_cluster.spec import ClusterSpec
@@ -32,6 +33,7 @@ from virtual_cluster.tests.clusters import (
 )
 
 pytestmark = NEEDS_CLUSTER
+COMMAND = [sys.executable, "-m", "virtual_cluster.command"]
 
 
 #: Each leaves a process that tries to outlive the cluster.
@@ -167,17 +169,8 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
 
 def killed_up(name: str, stage: str) -> None:
     """Begin to bring up a cluster, and kill that once it prints `stage`."""
-    command = [
-        sys.executable,
-        "-m",
-        "virtual_cluster.command",
-        "up",
-        "--name",
-        name,
-        "--nodes",
-        "2",
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as up:
+    words = [*COMMAND, "up", "--name", name, "--nodes", "2"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as up:
         assert up.stdout is not None
         while stage not in up.stdout.readline():
             assert up.poll() is None
@@ -235,7 +228,7 @@ def test_the_command_line_shows_and_enters_the_cluster(
     shown = capsys.readouterr().out
     assert "network fast-ethernet" in shown
     assert shown.count(" idle ") == 4
-    shell = [sys.executable, "-m", "virtual_cluster.command", "shell", "--name", shared.name]
+    shell = [*COMMAND, "shell", "--name", shared.name]
     for words, expected in ((["n3", "--", "hostname"], "n3"), (["--", "id", "-un"], "assay")):
         done = subprocess.run([*shell, *words], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected
@@ -264,15 +257,74 @@ SCRIPT = "trap 'sleep 1; echo caught; exit 3' INT; echo begun; while :; do sleep
 
 
 def test_what_a_terminal_interrupts_is_the_command_alone(shared: Cluster) -> None:
-    words = [sys.executable, "-m", "virtual_cluster.command", "shell", "--name", shared.name]
+    words = [*COMMAND, "shell", "--name", shared.name, "--", "sh", "-c", SCRIPT]
     with subprocess.Popen(
-        [*words, "--", "sh", "-c", SCRIPT],
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        words, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as shell:
         assert shell.stdout is not None
         assert shell.stdout.readline() == "begun\n"
         os.killpg(shell.pid, signal.SIGINT)
         assert shell.stdout.read() == "caught\n"
     assert shell.returncode == 3
+
+
+ASK = [sys.executable, "-c", "from virtual_cluster import namespaces; print(namespaces.refusal())"]
+_INSIDE = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]
+
+
+def told(first: str) -> str:
+    """What the trial says after these words in namespaces."""
+    within = [*_INSIDE, "sh", "-e", "-c", f'{first}; exec "$@"', "sh"]
+    done = subprocess.run([*within, *ASK], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_nothing_is_refused_here_and_nothing_is_left() -> None:
+    links, mounts = Path("/proc/net/dev").read_text().count(":"), Path("/proc/self/mountinfo")
+    before = mounts.read_text()
+    assert namespaces.refusal() == ""
+    assert mounts.read_text() == before
+    assert Path("/proc/net/dev").read_text().count(":") == links
+
+
+@pytest.mark.parametrize(
+    ("limit", "remedy"),
+    [("user", "user.max_user_namespaces=10000"), ("net", "user.max_net_namespaces=10000")],
+)
+def test_no_namespaces_left(limit: str, remedy: str) -> None:
+    said = told(f"echo 0 >/proc/sys/user/max_{limit}_namespaces")
+    assert said.startswith("the kernel gives no further namespaces; run, as root: sysctl -w")
+    assert remedy in said
+    assert "No space left on device" in said
+
+
+def test_a_masked_proc() -> None:
+    said = told("mount --bind /dev/null /proc/version")
+    assert "this container hides parts of /proc" in said
+    assert "systempaths=unconfined" in said
+
+
+def test_apparmor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "restrict").write_text("1\n")
+    monkeypatch.setattr(namespaces, "_APPARMOR", tmp_path / "restrict")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    refused = "write failed /proc/self/uid_map: Operation not permitted"
+    done = subprocess.CompletedProcess([], 1, "", f"unshare: {refused}\n")
+    monkeypatch.setattr(namespaces, "run", lambda *_, **__: done)
+    assert "kernel.apparmor_restrict_unprivileged_userns=0" in namespaces.refusal()
+    assert refused in namespaces.refusal()
+
+
+def test_slurm_knows_the_tree_and_messages_go_through_it(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=4, network="gigabit", switches="2"))
+    before = received(cluster, "d-s1")
+    send(cluster, "n1", "n2")
+    near = received(cluster, "d-s1") - before
+    send(cluster, "n1", "n3")
+    far = received(cluster, "d-s1") - before - near
+    assert far > 100_000
+    assert near < far / 5
+    told = run_in(cluster, "scontrol", "show", "topology")
+    assert "SwitchName=s2 Level=0 LinkSpeed=1 Nodes=n[3-4]" in told.replace("n3,n4", "n[3-4]")
+    said = run_in(cluster, "srun", "--nodelist=n1,n4", "hostname").split()
+    assert sorted(said) == ["n1", "n4"]
