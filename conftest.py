@@ -46,12 +46,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--shuffle", type=int, help="run the modules in an order drawn by this seed")
 
 
-def pytest_configure() -> None:
-    """SIGTERM ends the tests, or a worker, as SIGINT does: what fixtures set up is taken down."""
+def pytest_configure(config: pytest.Config) -> None:
+    """SIGTERM ends the tests as SIGINT does, in workers too: what fixtures set up is taken down."""
     ended = iter([KeyboardInterrupt("SIGTERM")])
+    distributes = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
 
     def end(_number: int, _frame: object) -> None:
         for interrupt in ended:
+            # xdist interrupts its workers again while they tidy up.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for child in children.read_text().split() if distributes else ():
+                os.kill(int(child), signal.SIGTERM)
             raise interrupt
 
     signal.signal(signal.SIGTERM, end)

@@ -56,7 +56,8 @@ def told(
 ) -> Callable[..., Any]:
     """Gives the form that a command's words print, in an empty working folder: `told(words, status,
     form)`; by default the form is named as the first word."""
-    from assay.documents import acceptance_files, report  # slow: pages
+    from assay.cli import report  # slow: pages
+    from assay.documents import acceptance_files
 
     monkeypatch.chdir(tmp_path)
     for printer in (acceptance_files, report):

@@ -15,9 +15,9 @@ import pytest
 from rich.cells import cell_len
 
 from assay.cli import main
+from assay.cli import report as cli_report
 from assay.cli.main import COMMANDS, make_parser
 from assay.documents import acceptance_files as store
-from assay.documents import report
 from assay.terminal import WIDTH, folded
 from assay.tests.campaign_texts import CRITERIA
 from assay.tests.test_screens import Terminal
@@ -54,7 +54,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("columns")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for printer in (store, report):
+        for printer in (store, cli_report):
             patch.setattr(printer, "find_browser", lambda: None)
         patch.setattr("reports.render.html.svg_of", lambda *_: "")  # what is told is the same
         cases = [one for one in synthetic.quick_cases() if one["check"] != "pt2pt"]

@@ -5,7 +5,6 @@ import csv
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -93,17 +92,17 @@ def test_fixtures_are_taken_down_when_sigterm_ends_the_tests(tests, workers):
     held = tests.folder / "test_held.py"
     held.write_text(
         "import pathlib, pytest, time\n@pytest.fixture\ndef cluster():\n    yield\n"
-        "    time.sleep(1)\n    pathlib.Path('down').touch()\n"
+        "    time.sleep(7)\n    pathlib.Path('down').touch()\n"
         "def test_held(cluster):\n    pathlib.Path('up').touch()\n    time.sleep(600)\n"
     )
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *workers, held.name]
     variables = os.environ | {"PYTHONPATH": str(ROOT)}
-    ended = subprocess.Popen(words, cwd=tests.folder, env=variables, start_new_session=True)
+    ended = subprocess.Popen(words, cwd=tests.folder, env=variables)
     while not (tests.folder / "up").exists():
         assert ended.poll() is None
         time.sleep(0.05)
     for _ in range(2):
-        os.killpg(ended.pid, signal.SIGTERM)
+        ended.terminate()
     assert ended.wait() == pytest.ExitCode.INTERRUPTED
     assert (tests.folder / "down").exists()
 

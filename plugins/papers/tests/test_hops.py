@@ -92,7 +92,7 @@ def test_hops_are_a_place_and_get_no_statistics_of_their_own(analysis):
     (part,) = check_parts(analysis, pictures=False)
     anchors = [table.anchor for table in part.tables]
     assert anchors[0] == "table-echo-hops" and "table-echo-hops" not in anchors[1:]
-    assert "table-echo-half-round-trip" in anchors
+    assert "table-echo-half-round-trip-side-by-side" in anchors
 
 
 def test_without_two_hop_counts_there_is_nothing_to_show(tmp_path):
