@@ -17,23 +17,23 @@ MODULES_IN_A_FOLDER = 20
 LEAST_LINES = 60
 #: A function of Python is rarely longer, one of C never.
 LINES_OF_PYTHON, LINES_OF_C = 40, 80
-LONG_FUNCTIONS = 16
+LONG_FUNCTIONS = 15
 FLOORS = 6
 #: The share of all functions that are private and used once.
-USED_ONCE = 0.113
+USED_ONCE = 0.112
 #: Lines of a room without tests; a change that adds some takes others away, and lowers its cap.
 LINES = {
-    "assay": 13_900,
-    "bench": 700,
-    "checks": 9_800,
-    "plugins": 20_300,
-    "records": 5_300,
-    "reports": 17_450,
-    "virtual_cluster": 2_050,
+    "assay": 12_860,
+    "bench": 460,
+    "checks": 8_920,
+    "plugins": 19_010,
+    "records": 5_040,
+    "reports": 15_700,
+    "virtual_cluster": 1_980,
 }
 #: Words with which a docstring begins where it should name the thing or say what is done.
 VAGUE = re.compile(r"(What|One|Whether|How|The one|Which|Those|The same)\b")
-MOST_VAGUE = 29
+MOST_VAGUE = 3
 
 
 def product() -> dict[str, Path]:

@@ -226,5 +226,6 @@ def _margin_bar(middle: float, item: Item, colour: str) -> Iterator[panel.Mark]:
         look |= {"edgecolor": BAD, "linewidth": 1.8}
     yield partial(Axes.barh, y=middle, width=centre, height=0.16, **look)
     ink = Look(INK, "", ())
-    yield panel.Series([min(centre, *ends), max(centre, *ends)], [middle] * 2, ink, width=1.4)
+    if ends:
+        yield panel.Series([min(centre, *ends), max(centre, *ends)], [middle] * 2, ink, width=1.4)
     yield panel.Series([0, 0], [middle - 0.13, middle + 0.13], ink, width=1.2)
