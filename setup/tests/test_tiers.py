@@ -92,7 +92,7 @@ def test_fixtures_are_taken_down_when_sigterm_ends_the_tests(tests, workers):
     held = tests.folder / "test_held.py"
     held.write_text(
         "import pathlib, pytest, time\n@pytest.fixture\ndef cluster():\n    yield\n"
-        "    time.sleep(7)\n    pathlib.Path('down').touch()\n"
+        f"    time.sleep({7 if workers else 0})\n    pathlib.Path('down').touch()\n"
         "def test_held(cluster):\n    pathlib.Path('up').touch()\n    time.sleep(600)\n"
     )
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *workers, held.name]
