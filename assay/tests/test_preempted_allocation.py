@@ -19,7 +19,7 @@ from assay.tests.test_run_on_cluster import (
     the_run,
     wait_for,
 )
-from virtual_cluster import ClusterSpec, up
+from virtual_cluster import ClusterSpec, down, up
 from virtual_cluster import daemons as configuration
 from virtual_cluster.tests.clusters import run_in as slurm
 
@@ -48,7 +48,7 @@ def cluster():
         patch.setattr(configuration, "slurm_conf", with_preemption)
         made = up(ClusterSpec(CLUSTER, nodes=2, network="unlimited"), lambda _: None)
     yield made
-    made.down(lambda _: None)
+    down(CLUSTER)
 
 
 def test_what_a_preemption_ends_is_lost_and_run_again(cluster, folder, in_job, monkeypatch):
