@@ -15,8 +15,7 @@ from errno import EIO, EPIPE
 from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
-from records.text.plain_text import plain
-from reports.notation.units import unbroken
+from records.text.plain_text import plain, unbroken
 
 WIDTH = 80
 #: Longer lines are hard to read, even where a terminal is wide.

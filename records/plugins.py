@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from records.errors import AssayError
 
@@ -24,8 +24,7 @@ SHIPPED = Path(__file__).resolve().parent.parent / "plugins"
 GROUP = "assay.plugins"
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command of the command line: its help in a line, and the function that declares its
     arguments on a parser, "module:name"."""
 
@@ -33,8 +32,7 @@ class Command:
     declare: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plugin:
+class Plugin(NamedTuple):
     """Commands, forms, schemas and hooks that a plugin adds. Folders `checks/`, `sections/` and
     `campaigns/` beside its `plugin.py` are found by their names.
 
@@ -44,10 +42,10 @@ class Plugin:
     """
 
     name: str
-    commands: Mapping[str, Command] = field(default_factory=dict)
-    forms: Mapping[str, str] = field(default_factory=dict)
-    schemas: Mapping[str, str] = field(default_factory=dict)
-    hooks: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, Command] = MappingProxyType({})
+    forms: Mapping[str, str] = MappingProxyType({})
+    schemas: Mapping[str, str] = MappingProxyType({})
+    hooks: Mapping[str, str] = MappingProxyType({})
 
 
 def loaded(name: str) -> Any:

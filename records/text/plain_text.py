@@ -16,9 +16,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 #: Replaces a character that is not shown.
 SUBSTITUTE = "\ufffd"
@@ -36,6 +35,19 @@ _FORBIDDEN = re.compile(
 def plain(text: str) -> str:
     """`text` with a mark in place of each control character; newlines and tabs stay."""
     return text if text.isprintable() else _FORBIDDEN.sub(SUBSTITUTE, text)
+
+
+#: Spaces at which no line may break: before a unit, round × and ±, after a sign of comparison.
+_WITHIN = re.compile(
+    r"(?<=[\d∞⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[%×±]|[µmn]?s|min|h|[kMG]?(?:Hz|W|J)|[MG]UPS|ns/day|[KMGT]?i?B"
+    r"|(?:[kMGTPE]?(?:B|flop|bit|cell|update)|bytes|million|thousand)/s|1/s|bytes|points)(?![\w/]))"
+    r"|(?<=[≤≥≈<>=±]) (?=[−+]?[\d∞])|(?<=[\d³] ×) (?=\d)|(?<=\bn) (?== \d)"
+)
+
+
+def unbroken(text: str) -> str:
+    """The text with spaces that do not break inside quantities."""
+    return _WITHIN.sub("\u00a0", text)
 
 
 def plain_data(data: Any) -> Any:
@@ -136,8 +148,7 @@ NO_REASON = "no reason recorded"
 _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonGroup:
+class ReasonGroup(NamedTuple):
     """Launches with one status whose reasons differ in names and numbers only. `reason` is the most
     frequent text, `places` those of the launches among all that were given."""
 
@@ -189,7 +200,7 @@ _HYDRA = (
     r"Please see the FAQ page|\[(proxy:[\d:]+|mpiexec)@\S+\] |(Abort\(.*)?application called",
     r"=+ backtrace|\d+ +\S+\(\S*\) *\[0x",
 )
-_EPITAPH = re.compile(rf"\s*(?:{'|'.join((*_SRUN, *_OPEN_MPI, *_HYDRA))})")
+_EPITAPH = rf"\s*(?:{'|'.join((*_SRUN, *_OPEN_MPI, *_HYDRA))})"  # compiled when it is used
 _HOW = re.compile(r"signal|exit (code|status|string)|tasks? \d", re.IGNORECASE)
 
 
@@ -197,5 +208,5 @@ def speaking(lines: Iterable[str]) -> list[str]:
     """The lines that may say why a launch failed: those that are no epitaph; without any, the
     epitaphs that tell how it ended. Rulers and blank lines say nothing."""
     worded = [line.strip() for line in lines if any(map(str.isalnum, line))]
-    said = [line for line in worded if not _EPITAPH.match(line)]
+    said = [line for line in worded if not re.match(_EPITAPH, line)]
     return said or [line for line in worded if _HOW.search(line)] or worded

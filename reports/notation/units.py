@@ -8,7 +8,6 @@ A length in bytes is read in KiB and MiB, powers of two as messages are; a rate 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -180,19 +179,6 @@ def about_bytes_text(count: float) -> str:
     """A length that is an estimate, in three digits: 23170 -> "22.6 KiB"."""
     factor, unit = next((step for step in BINARY if count >= step[0]), BINARY[-1])
     return f"{significant(count / factor)} {unit}"
-
-
-#: Spaces at which no line may break: before a unit, round × and ±, after a sign of comparison.
-_WITHIN = re.compile(
-    r"(?<=[\d∞⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[%×±]|[µmn]?s|min|h|[kMG]?(?:Hz|W|J)|[MG]UPS|ns/day|[KMGT]?i?B"
-    r"|(?:[kMGTPE]?(?:B|flop|bit|cell|update)|bytes|million|thousand)/s|1/s|bytes|points)(?![\w/]))"
-    r"|(?<=[≤≥≈<>=±]) (?=[−+]?[\d∞])|(?<=[\d³] ×) (?=\d)|(?<=\bn) (?== \d)"
-)
-
-
-def unbroken(text: str) -> str:
-    """The text with spaces that do not break inside quantities."""
-    return _WITHIN.sub("\u00a0", text)
 
 
 def time_of(text: str) -> datetime:

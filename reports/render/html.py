@@ -17,8 +17,8 @@ import jinja2
 from markupsafe import Markup, escape
 
 from records.flags import BEYOND_LIMIT, DISTURBED, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
-from records.text.plain_text import plain
-from reports.notation.units import count_text, unbroken
+from records.text.plain_text import plain, unbroken
+from reports.notation.units import count_text
 from reports.result import Facts, FileText, Result, Section, Sentence, Signing
 from reports.show.draw import ID_MARK, legend_sign, svg_of
 from reports.show.panel import Panel, Picture

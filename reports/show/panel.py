@@ -17,8 +17,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Rectangle
 
+from records.text.plain_text import unbroken
 from reports.notation.labels import BAD, INK, ON_BRIGHT, ON_DARK, PAPER, QUIET, Look
-from reports.notation.units import unbroken
 from reports.statistics.descriptive import Matrix
 
 #: Size of a panel in inches; a wide one has twice the width.

@@ -24,9 +24,9 @@ from plugins.papers.figures import Label, figures_of, label_beside
 from plugins.papers.result import paper_result
 from plugins.papers.run_values import RunValues
 from plugins.papers.study import FOLDER, load_study, studies
+from records.text.plain_text import unbroken
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.notation.units import unbroken
 from reports.render import html, markdown, terminal
 from reports.render.markdown import md
 from reports.show.draw import draw, put, settle
