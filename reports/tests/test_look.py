@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from records.text.plain_text import unbroken
 from records.units import UNITS
 from reports.answers import margin_text
 from reports.judgement import Item
@@ -30,7 +31,6 @@ from reports.notation.units import (
     signed_percent,
     significant,
     slower_text,
-    unbroken,
 )
 from reports.render.markdown import md
 
