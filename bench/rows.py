@@ -118,23 +118,11 @@ def share_interval(hits: float, n: int, level: float = PRINTED) -> tuple[float, 
     return float(low), float(high)
 
 
-@dataclass
-class Count:
-    """A share that is counted one by one: its title and targets."""
-
-    title: str
-    most: float | None = None
-    least: float | None = None
-    hits: int = 0
-    of: int = 0
-
-    def add(self, hits: int, of: int = 1) -> None:
-        """Count."""
-        self.hits, self.of = self.hits + int(hits), self.of + of
-
-    def row(self, alike: int = 1) -> Row:
-        """The line; `alike` counts share one campaign's luck."""
-        return share(self.title, self.hits, self.of, most=self.most, least=self.least, alike=alike)
+def share_of(
+    what: str, told: Sequence[Any], right: Callable[[Any], object] = bool, **target: Any
+) -> Row:
+    """The share of what was simulated of which something is `right`; `target` as in `share`."""
+    return share(what, sum(bool(right(one)) for one in told), len(told), **target)
 
 
 def printed(rows: Iterable[Row]) -> int:

@@ -7,7 +7,7 @@ bench/tests/simulated/machines.py knows nothing of the code that judges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -19,7 +19,7 @@ import numpy as np
 from ClusterShell.NodeSet import NodeSet
 
 from assay.schema.criteria import load_criteria
-from bench.rows import Row, efforts, share
+from bench.rows import Row, efforts, share_of
 from bench.tests.simulated.machines import CHECKS, Machine, Noise, write_run
 from records.criteria import Criteria
 from reports.judgement import Judgement
@@ -109,17 +109,6 @@ def courses(
     return [course_of(machine, noise, 1000 + k, criteria=criteria, **more) for k in range(n)]
 
 
-def row(
-    what: str,
-    told: list[Course],
-    right: Callable[[Course], Any],
-    most: float | None = None,
-    least: float | None = None,
-) -> Row:
-    """The share of machines of which something is true."""
-    return share(what, sum(bool(right(one)) for one in told), len(told), most=most, least=least)
-
-
 def rows(n: int) -> Iterator[Row]:
     """All lines, of so many machines each."""
     standard = load_criteria("standard")[0]
@@ -139,12 +128,12 @@ def _passable(n: int, standard: Criteria) -> Iterator[Row]:
                 reruns = sum(t.reruns for t in told) / times
                 what = f"{nodes} healthy nodes, CV {100 * cv:g} % {kind}: PASS"
                 text = f"{what} ({once:.0f} % at once, {reruns:.1f} re-runs)"
-                yield row(text, told, passes, least=0.8)
+                yield share_of(text, told, passes, least=0.8)
                 every += told
-    yield row("all of these: somebody is named", every, lambda t: t.titles, most=0.02)
+    yield share_of("all of these: somebody is named", every, lambda t: t.titles, most=0.02)
     again = [t for t in every if t.reruns > 1]
     what = "… of those run again more than once: decided"
-    yield row(what, again, lambda t: t.last.verdict != "INCONCLUSIVE")
+    yield share_of(what, again, lambda t: t.last.verdict != "INCONCLUSIVE")
 
 
 def _slow_node(n: int, standard: Criteria) -> Iterator[Row]:
@@ -153,13 +142,13 @@ def _slow_node(n: int, standard: Criteria) -> Iterator[Row]:
     for cv in (0.01, 0.02):
         told = [t for kind in NOISES for t in courses(n // 2, machine, Noise(cv, kind), standard)]
         what = f"a node of 16 10 % slow, CV {100 * cv:g} %, {len(NOISES)} noises"
-        yield row(f"{what}: PASS", told, passes, most=0.05)
+        yield share_of(f"{what}: PASS", told, passes, most=0.05)
 
         def alone(course: Course) -> bool:
             slow = {x for x in course.titles if not x.startswith("unsteady")}
             return slow == {"slow node n4"}
 
-        yield row(f"{what}: named, and nobody else", told, alone, least=0.9)
+        yield share_of(f"{what}: named, and nobody else", told, alone, least=0.9)
 
 
 def _fours(*shares: float) -> list[tuple[range, float]]:
@@ -239,4 +228,4 @@ def _faults(n: int) -> Iterator[Row]:
     for what, machine, cuts, ways, least in faults:
         told = [t for way, k in ways for t in courses(n // 4, machine, way, blocks=k, **more)]
         right = partial(Course.fails_by, titles=titles_of(machine, cuts))
-        yield row(f"{what}: FAIL with just that named", told, right, least=least)
+        yield share_of(f"{what}: FAIL with just that named", told, right, least=least)

@@ -83,14 +83,16 @@ def judged(site: Site, series: int) -> Iterator[JudgedNights]:
         yield judge_all(history, rules_for(shape[0]), FIRST)
 
 
-def first_nights(told: JudgedNights, verdict: str, stages: str) -> dict[int, int]:
+def first_nights(
+    told: JudgedNights, verdict: str, stages: str = "AB", since: int = FIRST
+) -> dict[int, int]:
     """For each series the first night from the event on with this verdict of stage A or B."""
     first: dict[int, int] = {}
     for place, item in told.findings:
-        if item.verdict == verdict and item.change:
+        if item.verdict == verdict and item.change and place >= since:
             stage = "A" if item.change.stage == "tonight" else "B"
             if stage in stages:
-                first.setdefault(item.series, place - FIRST)
+                first.setdefault(item.series, place - since)
     return first
 
 
@@ -102,7 +104,7 @@ def quiet_lines(site: Site, series: int) -> Iterator[Row]:
             false = first_nights(told, "regression", stage)
             false |= {} if site.truth else first_nights(told, "improvement", stage)
             counts[stage] += len(false)
-        found += len(first_nights(told, "improvement", "AB"))
+        found += len(first_nights(told, "improvement"))
         reruns += sum(item.verdict == "dismissed" for _, item in told.findings)
     name = f"{site.noise} {site.spread:.1%}, {site.event.name}:"
     for stage, most in MOST_FALSE.items():
@@ -128,8 +130,8 @@ def step_lines(site: Site, series: int) -> Iterator[Row]:
     word, other = ("regression", "improvement")[:: site.truth]
     (told,) = judged(site, series)
     (slow,) = judged(replace(site, event=replace(site.event, good_reruns=True)), series)
-    delays, alone = first_nights(told, word, "AB"), first_nights(slow, word, "B")
-    wrong = len(first_nights(told, other, "AB"))
+    delays, alone = first_nights(told, word), first_nights(slow, word, "B")
+    wrong = len(first_nights(told, other))
     name = f"{site.noise} {site.spread:.1%}, {site.event.name}:"
     most = MOST_DELAY[site.event.bad_share]
     half = sorted(delays.values())[: max(1, series // 2)][-1:]

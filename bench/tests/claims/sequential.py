@@ -7,8 +7,8 @@ reports them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from bench.tests.claims.choice import (
     best_choice,
     bounds_hold,
     launches,
+    words_and_bounds,
     wrong_words,
 )
 from bench.tests.simulated.campaigns import (
@@ -33,10 +34,8 @@ from bench.tests.simulated.campaigns import (
     simulated_run,
 )
 from records.run.interims import Interim
-from records.run.plan import Sequential
 from reports.analysis.compare import Comparisons, Judgements, compare_environments
 from reports.analysis.races import outcome
-from reports.load.loading import Run
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
 
@@ -50,31 +49,21 @@ EXTENDED = (6, 12, 18, 24)
 BETTER = np.log([1, 1, 1, 1 / 1.1])
 
 
-@dataclass(frozen=True)
-class CampaignEnd:
-    """A campaign at its end: what its report says, how many launches it took."""
+class CampaignEnd(NamedTuple):
+    """A campaign at its end: what its report says, how many launches it took, over those of a
+    block."""
 
     found: Comparisons
-    launches: int
-
-    @property
-    def cost(self) -> float:
-        """Launches over those of a block of a simulated campaign."""
-        return self.launches / (len(NAMES) * CASES)
+    cost: float
 
 
 def campaign(logs: Matrix) -> CampaignEnd:
-    """Run a simulated campaign block by block."""
+    """Run a simulated campaign block by block, each as the judgements before it ask for."""
     design = sequential_design(Blocks(least=6, greatest=logs.shape[2]))
-    return by_turns(design, lambda interims: simulated_run(logs, None, design, interims))
-
-
-def by_turns(design: Sequential, run_of: Callable[[list[Interim]], Run]) -> CampaignEnd:
-    """Judge by turns what `run_of` has of the launches that the judgements ask for."""
     interims: list[Interim] = []
-    judgements = Judgements(check_labels(run_of([]).plan.cases))
+    judgements = Judgements(check_labels(simulated_run(logs, None, design).plan.cases))
     for block in design.interims:
-        run = run_of(interims)
+        run = simulated_run(logs, None, design, interims)
         judgements.add(run, block)
         found = judgements.found()
         made = outcome(run, found)
@@ -83,7 +72,7 @@ def by_turns(design: Sequential, run_of: Callable[[list[Interim]], Run]) -> Camp
         interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
         if ended:
             break
-    return CampaignEnd(found, len(run.launches.places()))
+    return CampaignEnd(found, len(run.launches.places()) / (len(NAMES) * CASES))
 
 
 def errors(campaigns: int) -> Iterator[Row]:
@@ -92,10 +81,7 @@ def errors(campaigns: int) -> Iterator[Row]:
         for name, noise in NOISES.items():
             rng = np.random.default_rng([len(name), len(what), 20])
             ended = [campaign(launches(rng, noise, truth, GREATEST)) for _ in range(campaigns)]
-            wrong = sum(wrong_words(item.found, truth) for item in ended)
-            hold = sum(bounds_hold(item.found, truth) for item in ended)
-            yield share(f"a wrong word or place: {what}, {name}", wrong, campaigns, most=0.05)
-            yield share("… all bounds hold together", hold, campaigns, least=0.95)
+            yield from words_and_bounds(f"{what}, {name}", [item.found for item in ended], truth)
             yield mean("… blocks run, of 20 at most", [item.cost for item in ended])
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from bench.rows import Row, efforts, mean, share
+from bench.tests.claims.nightly import first_nights
 from bench.tests.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
 from records.history.model import History
 from reports.statistics.descriptive import log_ratio_interval
@@ -39,15 +40,6 @@ def alarm_nights(told: JudgedNights, first: int, last: int) -> int:
     return len({place for place in found if first <= place < last})
 
 
-def first_told(told: JudgedNights, verdict: str, since: int) -> dict[int, int]:
-    """For each series the first night from `since` on with this verdict, counted from there."""
-    first: dict[int, int] = {}
-    for place, item in told.findings:
-        if item.verdict == verdict and place >= since:
-            first.setdefault(item.series, place - since)
-    return first
-
-
 def first_month(n: int) -> Iterator[Row]:
     """False alarms among the first 30 nights, and steps in the first ten."""
     rows = [(noise, NOTHING) for noise in NOISES]
@@ -66,7 +58,7 @@ def first_month(n: int) -> Iterator[Row]:
     for at in (3, 5, 8):
         event = Event("step", step=0.08, at=at)
         found = [
-            len(first_told(judge_all(history, RULES), "regression", at))
+            len(first_nights(judge_all(history, RULES), "regression", since=at))
             for history in histories(event, "normal", 0.01, 60, max(1, n // 4))
         ]
         text = f"+8 % after {at} nights: reported within 60"
