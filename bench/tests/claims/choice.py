@@ -219,25 +219,7 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
         yield share_of("… a wrong word or place without a warning", silent, most=0.05)
 
 
-def coarse_timer(campaigns: int) -> Iterator[Row]:
-    """Equal environments, six blocks, times of about a second by a timer of 10 ms: ties are no
-    evidence of a small variance. 500 campaigns a row where others have 400."""
-    for noise in (0.002, 0.004, 0.006, 0.008):
-        rng = np.random.default_rng([int(1000 * noise), 6])
-        what = f"all alike, s {noise:.1%}, a timer of 1 %, n = 6"
-        exact = [rng.normal(0, noise, (4, POINTS, 6)) for _ in range(campaigns * 5 // 4)]
-        found = [judged(np.log(np.round(np.exp(one), 2))) for one in exact]
-        wrong = [best_choice(one) or wrong_words(one, ALIKE) for one in found]
-        yield share_of(f"{what}: a winner or a wrong word or place", wrong, most=0.05)
-        known = [[c.judgement for c in cells_of(one) if c.judgement] for one in found]
-        yield share_of(
-            "… a bound beyond a factor of 2, or that is not a number",
-            [any(j.bounded and not 0.5 <= j.low <= j.high <= 2 for j in one) for one in known],
-            most=0.0,
-        )
-
-
 def rows(campaigns: int) -> Iterator[Row]:
     """All rows of so many campaigns."""
-    for part in (survivors, coarse_timer, power, dependent_blocks, errors_and_coverage):
+    for part in (survivors, power, dependent_blocks, errors_and_coverage):
         yield from part(campaigns)

@@ -176,16 +176,11 @@ def write_run(
     blocks: int = 5,
     checks: Sequence[str] = CHECKS,
     site: Mapping[str, Any] | None = None,
-    holes: Collection[tuple[str, str]] = (),
 ) -> Path:
-    """A whole run of the machine; `holes` are (metric, node or "n1–n2") that give no value."""
+    """A whole run of the machine."""
 
     def edit(record: dict[str, Any]) -> dict[str, Any]:
-        metrics = [
-            one
-            for one in _metrics(record["check"], machine, noise, rng)
-            if (one["name"], "–".join(one.get("at", {}).values())) not in holes
-        ]
+        metrics = _metrics(record["check"], machine, noise, rng)
         return record | {"nodes": machine.names, "metrics": metrics, "flags": [], "artifacts": {}}
 
     (directory / "raw").mkdir(parents=True)

@@ -9,7 +9,7 @@ import sys
 
 import virtual_cluster
 from records.errors import AssayError
-from setup.foreign_cluster.tests import description, site_setup
+from setup.foreign_cluster.tests import site_setup
 from virtual_cluster import Cluster
 
 _COMMANDS = {
@@ -27,7 +27,7 @@ def _entered(cluster: Cluster, command: str, words: list[str]) -> list[str]:
         user, *words = words or [""]
         return site_setup.login_command(cluster, user, words or ["bash", "-l"])
     if command == "maintenance":
-        words = list(description.maintenance(*words))
+        words = list(site_setup.maintenance(*words))
     return cluster.admin_command(words)
 
 
@@ -44,7 +44,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         if arguments.command == "up":
-            site_setup.up(arguments.name, description.site(arguments.name), print)
+            site_setup.up(arguments.name, site_setup.described(arguments.name), print)
         elif arguments.command == "down":
             virtual_cluster.down(arguments.name, print)
         else:
