@@ -62,10 +62,10 @@ def judged_in_rounds(machine: Machine, seed: int) -> tuple[Judgement, float]:
             break
         (pairs,) = judgement.rerun.values()
         ends = np.array([[int(name[1:]) - 1 for name in pair.split(":")] for pair in pairs])
-        again = np.sort(ends, axis=1).T if pairs else (low, high)
-        tested += len(again[0])
+        some, others = np.sort(ends, axis=1).T if pairs else (low, high)
+        tested += len(some)
         start = BLOCKS + 1 + count * AGAIN
-        parts.append(measured(machine, *again, range(start, start + AGAIN), rng))
+        parts.append(measured(machine, some, others, range(start, start + AGAIN), rng))
     return judgement, tested / len(low)
 
 
