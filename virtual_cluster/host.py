@@ -84,10 +84,7 @@ def tries(seconds: float, pause_s: float) -> Iterator[None]:
 
 
 def run(
-    argv: Sequence[str],
-    stdin: str = "",
-    check: bool = True,
-    limited: bool = True,
+    argv: Sequence[str], stdin: str = "", check: bool = True, limited: bool = True
 ) -> subprocess.CompletedProcess[str]:
     """Run a system program to its end with a clean environment, its output captured.
 

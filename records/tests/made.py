@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from records.metric import Metric
-from records.run.plan import (
-    SHORT_DIGITS,
-    Plan,
-    PlannedCase,
-    Totals,
-    canonical_json,
-    case_digest,
-)
+from records.run.plan import SHORT_DIGITS, Plan, PlannedCase, Totals, canonical_json, case_digest
 from records.run.record import Record, RecordWriter
 
 

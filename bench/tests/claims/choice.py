@@ -12,14 +12,7 @@ from typing import Any
 import numpy as np
 
 from bench.rows import Row, efforts, share_of
-from bench.tests.simulated.campaigns import (
-    CASE_OF_POINT,
-    CASES,
-    NAMES,
-    POINTS,
-    Noise,
-    judged,
-)
+from bench.tests.simulated.campaigns import CASE_OF_POINT, CASES, NAMES, POINTS, Noise, judged
 from reports.analysis.cells import LEAST_DIFFERENCE
 from reports.analysis.compare import Comparisons
 from reports.statistics.descriptive import Matrix

@@ -26,13 +26,7 @@ from plugins.contract.reliability import (
     mean_time_bounds,
     pass_chance,
 )
-from plugins.contract.risks import (
-    Chances,
-    chances,
-    evidence_of,
-    planned_values,
-    selections_of,
-)
+from plugins.contract.risks import Chances, chances, evidence_of, planned_values, selections_of
 from plugins.contract.stability.booking import Booked, Outage, Spell
 from plugins.contract.stability.judge import Figures
 from plugins.contract.stability.ledger import Classed, WatchTerms

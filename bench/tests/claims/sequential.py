@@ -26,13 +26,7 @@ from bench.tests.claims.choice import (
     words_and_bounds,
     wrong_words,
 )
-from bench.tests.simulated.campaigns import (
-    CASES,
-    NAMES,
-    extended_run,
-    judged,
-    simulated_run,
-)
+from bench.tests.simulated.campaigns import CASES, NAMES, extended_run, judged, simulated_run
 from records.run.interims import Interim
 from reports.analysis.compare import Comparisons, Judgements, compare_environments
 from reports.analysis.races import outcome

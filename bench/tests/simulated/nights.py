@@ -112,10 +112,7 @@ def _medians(
 
 
 def history_of(
-    values: Matrix,
-    reruns: Matrix,
-    context_at: int | None,
-    sets: Sequence[tuple[str, ...]] = (),
+    values: Matrix, reruns: Matrix, context_at: int | None, sets: Sequence[tuple[str, ...]] = ()
 ) -> History:
     """The history of values of series by night; `sets`: the nodes of each, if they differ."""
     sets = sets or [("n1", "n2")] * values.shape[1]
