@@ -20,7 +20,7 @@ import pytest
 from assay.plan import make_plan
 from assay.schema import Campaign
 from assay.sites.site import SiteFacts
-from bench.tests.claims.pair_scans import CRITERIA
+from bench.tests.claims.acceptance import SCAN_CRITERIA
 from bench.tests.simulated.machines import Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
@@ -103,7 +103,7 @@ def run(request, tmp_path_factory):
 
 
 def told(evidence: CriterionEvidence) -> set[str]:
-    judgement = judge(CRITERIA, evidence, date(2026, 11, 22), 0)
+    judgement = judge(SCAN_CRITERIA, evidence, date(2026, 11, 22), 0)
     return {f"{one.kind} {one.name}" for one in judgement.findings}
 
 
@@ -112,7 +112,7 @@ def test_the_bad_pair_interface_and_uplink_are_suspected_and_nobody_else(run):
 
 
 def test_a_re_run_asks_for_pairs_of_the_scan_only(run):
-    judgement = judge(CRITERIA, gather(run, []), date(2026, 11, 22), 0)
+    judgement = judge(SCAN_CRITERIA, gather(run, []), date(2026, 11, 22), 0)
     (pairs,) = judgement.rerun.values()
     scan = gather(run, []).scans[0].columns
     there = {f"{scan.names[a]}:{scan.names[b]}" for a, b in zip(scan.low, scan.high, strict=True)}
@@ -147,7 +147,7 @@ def test_a_file_that_is_not_of_its_record_is_refused(run, tmp_path):
 
 def test_a_limit_judges_the_least_of_a_scan_or_a_named_pair(run):
     evidence = gather(run, [])
-    limit = CRITERIA.criteria[1]
+    limit = SCAN_CRITERIA.criteria[1]
     summary = limit.model_copy(update={"where": {"pairs": "least"}})
     (least,) = evidence.selected(summary)
     assert least.values.min() < 0.75 * 1.15e10

@@ -18,7 +18,7 @@ import numpy as np
 from assay.plan import Narrowing, make_plan
 from assay.schema import load_campaign
 from assay.sites.site import SiteFacts
-from bench.rows import Row, efforts, share
+from bench.rows import Bench, Row, share
 from bench.tests.claims.acceptance import criteria_of, criterion
 from plugins.contract.reliability import (
     Demonstration,
@@ -37,8 +37,6 @@ from reports.judgement import Judgement
 from reports.statistics.descriptive import Vector
 from reports.verdicts.acceptance.judge import judge
 
-TOPIC = "Contracts: the risks of buyer and vendor against those declared"
-RUNS = efforts(300, 10_000, 10_000)
 #: Of HPL's rate, flop/s.
 LIMIT = 1e9
 #: The greatest distance of what was found from what was declared.
@@ -224,3 +222,10 @@ def _looks(watch: WatchTerms, begins: Any, ends: Any) -> list[str]:
         booked = Booked(watch, [0.0, now], [], seen, dict.fromkeys(NODES, 0.0), [], [], [])
         found.append(Figures(booked).criteria[0].verdict)
     return found
+
+
+CONTRACTS = Bench(
+    "Contracts: the risks of buyer and vendor against those declared",
+    (300, 10_000, 10_000),
+    (rows,),
+)
