@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A virtual cluster that looks like a certain site: several users, links, devices, daemons; as
-common.yaml and NAME.yaml describe it.
+common.yaml and NAME.yaml describe it. `setup/foreign-cluster COMMAND NAME …` runs it.
 
 Its hosts see all of the cluster's folder as /cluster.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import secrets
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -290,3 +292,52 @@ def maintenance(begin: str, minutes: str, name: str) -> tuple[str, ...]:
     """Command of an administrator who reserves all nodes."""
     words = (f"ReservationName={name}", f"StartTime={begin}", f"Duration={minutes}", "Users=root")
     return ("scontrol", "create", "reservation", *words, "Nodes=ALL", "Flags=MAINT,IGNORE_JOBS")
+
+
+_COMMANDS = {
+    "up": "bring it up",
+    "down": "take it down; nothing of it is left",
+    "admin": "COMMAND …: as the site's administrator",
+    "login": "USER [COMMAND …]: a login shell, or a command in one",
+    "maintenance": "BEGIN MINUTES RESERVATION: reserve all nodes",
+}
+
+
+def _entered(cluster: Cluster, command: str, words: list[str]) -> list[str]:
+    """The command that runs within the cluster."""
+    if command == "login":
+        user, *words = words or [""]
+        return login_command(cluster, user, words or ["bash", "-l"])
+    if command == "maintenance":
+        words = list(maintenance(*words))
+    return cluster.admin_command(words)
+
+
+def main() -> int:
+    """Run one command; gives the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="foreign-cluster",
+        description="A site for tests, described in NAME.yaml.",
+        epilog=" · ".join(f"{name}: {text}" for name, text in _COMMANDS.items()),
+    )
+    parser.add_argument("command", choices=_COMMANDS)
+    parser.add_argument("name")
+    parser.add_argument("words", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    try:
+        if arguments.command == "up":
+            up(arguments.name, described(arguments.name), print)
+        elif arguments.command == "down":
+            virtual_cluster.down(arguments.name, print)
+        else:
+            words = arguments.words[arguments.words[:1] == ["--"] :]
+            words = _entered(virtual_cluster.load(arguments.name), arguments.command, words)
+            os.execvp(words[0], words)  # noqa: S606
+    except AssayError as error:
+        print(f"foreign-cluster: {error}", file=sys.stderr)
+        return error.status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
