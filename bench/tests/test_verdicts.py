@@ -81,14 +81,14 @@ def test_a_claim_in_several_cases_is_a_line_with_its_extremes():
         Row("told", "", "1"),
         Row("a: covers (level 95 %)", "≥ 1", "97 %"),
         Row("b: covers", "≥ 1", "92.5 %", met=False),
-        Row("c: 1", "≤ 1", "0.3", kept=False),
-        Row("… 2", "≤ 1", "0.2"),
+        Row("c: lasts", "≤ 1", "0.3", kept=False),
         Row("… nights", "by 3", "half by 2"),
+        Row("d: lasts", "≤ 1", "0.2"),
     ]
     made = table("b", "Topic", rows, "usual").splitlines()
     assert made[4:] == [
         "| covers | ≥ 1 | 2 | 92.5 % … 97 % | 1 open |",
-        "| c | ≤ 1 | 2 | 0.2 … 0.3 | **1 no** |",
+        "| lasts | ≤ 1 | 2 | 0.2 … 0.3 | **1 no** |",
         "| c: nights | by 3 | 1 | half by 2 | yes |",
     ]
     assert made[0] == "**Topic** (`python -m bench verdicts b`)"

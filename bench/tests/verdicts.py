@@ -36,12 +36,15 @@ BENCHES = {
 
 
 def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
-    """The Markdown of one bench's rows with a target: those of one claim are one line."""
+    """The Markdown of one bench's rows with a target: those of one claim, the tail of a title, are
+    one line."""
     option = "" if effort == "usual" else f"--{effort} "
     claims: dict[tuple[str, str], list[Row]] = {}
     aimed = [row for row in _whole(rows) if row.target]
     for row in aimed:
-        claims.setdefault((_claim(row, aimed), row.target), []).append(row)
+        tail = re.sub(r" \([^)]*\)$", "", row.what).split(": ")[-1]
+        claim = tail if row.found[:1].isdigit() else row.what
+        claims.setdefault((claim, row.target), []).append(row)
     lines = [
         f"**{topic}** (`python -m bench verdicts {option}{name}`)",
         "",
@@ -59,21 +62,6 @@ def _whole(rows: list[Row]) -> Iterator[Row]:
         what = f"{head}: {row.what[2:]}" if row.what.startswith("… ") else row.what
         head = what.split(": ")[0]
         yield replace(row, what=what)
-
-
-def _claim(row: Row, rows: list[Row]) -> str:
-    """Claim that several cases share: the head or the tail of a title."""
-
-    def ends(what: str) -> tuple[str, str]:
-        what = re.sub(r" \([^)]*\)$", "", what)
-        return what.split(": ")[0], what.split(": ")[-1]
-
-    if not row.found[:1].isdigit():
-        return row.what
-    alike = [ends(other.what) for other in rows if other.target == row.target]
-    head, tail = ends(row.what)
-    heads, tails = (sum(end == pair[i] for pair in alike) for i, end in enumerate((head, tail)))
-    return tail if tails > 1 else head if heads > 1 else row.what
 
 
 def _line(claim: str, target: str, rows: list[Row]) -> str:
