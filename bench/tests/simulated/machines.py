@@ -101,7 +101,7 @@ class Machine:
 
     def bandwidth_shares(self, low: Indices, high: Indices) -> Floats:
         """The true share of each pair: the least on its way."""
-        own = np.array([self.interfaces.get(node, 1.0) for node in range(self.nodes)])
+        own: Floats = np.array([self.interfaces.get(node, 1.0) for node in range(self.nodes)])
         found = np.minimum(own[low], own[high])
         leaves = [(np.arange(k * LEAF, (k + 1) * LEAF), s) for k, s in self.uplinks.items()]
         for below, share in [*leaves, *self.groups]:
