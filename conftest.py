@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -39,11 +38,10 @@ _SECONDS: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of a tier, of a share of it and of the order."""
+    """Options of a tier and of a share of it."""
     group = parser.getgroup("tiers")
     group.addoption("--tier", choices=[*COMMANDS, "all"], help="run the tests of this tier")
     group.addoption("--share", help="K/N: run the K-th of N shares of them, about equally long")
-    group.addoption("--shuffle", type=int, help="run the modules in an order drawn by this seed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -122,9 +120,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left = [item for item in left if scope(item.nodeid) in mine]
         config.hook.pytest_deselected(items=sorted({*items} - {*left}, key=str))
         items[:] = left
-    if (seed := config.getoption("shuffle")) is not None:
-        places = {scope(item.nodeid) for item in items}
-        seconds = {one: float(crc32(f"{seed} {one}".encode())) for one in places}
     items.sort(key=lambda item: -seconds[scope(item.nodeid)])
 
 

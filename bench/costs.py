@@ -6,8 +6,7 @@ many values (message sizes), many of eight (one message size), and four times as
 without the PDF. The page of campaign measurements has 5 MB and 1,000 lines of text at most.
 
 Overhead of a launch is the time from the end of one launch's session to the beginning of the next,
-on a virtual cluster; builds and the start of ReFrame are not in it. Slurm's share is measured by a
-series of empty jobs on the same cluster: from `sbatch` until the job is known to be completed.
+on a virtual cluster; builds and the start of ReFrame are not in it.
 """
 
 from __future__ import annotations
@@ -20,20 +19,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.commands import output_of
 from assay.plan import make_plan, render_plan
 from assay.schema import campaign_from_text
 from assay.sites.site import SiteFacts
 from bench.rows import Row
 from bench.tests.simulated.reframe_logs import write_logs
 from records.run.record import read_records
+from records.values import utc_seconds
 from reports.statistics.descriptive import median_intervals
 from reports.tests.synthetic import CONSTRUCTS, ENVIRONMENTS, HPL_FIXED, SIZES, case, write_run
 from virtual_cluster import ClusterSpec, down, up
@@ -204,7 +202,6 @@ cases:
   - check: startup
     fixed: {ranks: 2, ranks_per_node: 1}
 """
-_EMPTY_JOBS = 40
 #: Most seconds a launch.
 GOAL_S = 0.3
 
@@ -219,45 +216,22 @@ def overhead() -> Iterator[Row]:
             (folder / "campaign.yaml").write_text(_SHORT_LAUNCHES)
             site = f"virtual:{cluster.name}"
             assay(folder, "run", "campaign.yaml", "--site", site, "--no-report")
-            jobs = gaps_s(next(folder.glob("results/*/*")))
-            empty = [_empty_job_s(cluster) for _ in range(_EMPTY_JOBS)]
+            values = gaps_s(next(folder.glob("results/*/*")))
     finally:
         down(cluster.name)
-    yield gap_row("a launch in a job of its own", jobs, GOAL_S)
-    yield gap_row("an empty job, from sbatch to completed (Slurm's share)", empty)
-
-
-def gap_row(what: str, values: list[float], most_s: float | None = None) -> Row:
-    """The median of times in s, its interval, the greatest."""
     found = statistics.median(values)
     (interval,) = median_intervals(np.sort(np.array([values])))
     ends = "" if interval is None else f" ({interval.low:.3f} … {interval.high:.3f})"
     text = f"{found:.3f} s{ends}, greatest {max(values):.3f} s, n = {len(values)}"
-    kept = most_s is None or found <= most_s
-    return Row(what, "" if most_s is None else f"≤ {most_s:g} s", text, kept, kept)
+    kept = found <= GOAL_S
+    yield Row("a launch in a job of its own", f"≤ {GOAL_S:g} s", text, kept, kept)
 
 
 def gaps_s(run: Path) -> list[float]:
     """Seconds from the end of each launch of a run to the beginning of the next."""
-    launches = [one for one in read_records(run / "records.jsonl") if one.started_at]
-    launches.sort(key=lambda record: record.started_at or "")
-    return [
-        _seconds(after.started_at) - _seconds(before.ended_at)
-        for before, after in pairwise(launches)
-    ]
-
-
-def _seconds(text: str | None) -> float:
-    return datetime.fromisoformat(text or "").timestamp()
-
-
-def _empty_job_s(cluster: Any) -> float:
-    script = Path(cluster.site_facts()["work_dir"], "empty.sh")
-    script.write_text("#!/bin/sh\n")
-    begun = time.monotonic()
-    submit = cluster.user_command(["sbatch", "--parsable", "-N2", "-o", "/dev/null", str(script)])
-    job = output_of(submit, script.parent)
-    show = cluster.user_command(["scontrol", "show", "job", "-o", job.split(";")[0]])
-    while "COMPLETED" not in output_of(show, script.parent):
-        time.sleep(0.02)
-    return time.monotonic() - begun
+    ends = sorted(
+        tuple(utc_seconds(text or "") or 0.0 for text in (one.started_at, one.ended_at))
+        for one in read_records(run / "records.jsonl")
+        if one.started_at
+    )
+    return [after[0] - before[1] for before, after in pairwise(ends)]

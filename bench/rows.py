@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A line of a bench with known truth: what is claimed, its target, what was found, how surely.
 
-A bench of claims has `TOPIC`, a heading, `RUNS` by effort, and `rows(…)`, which gives its lines one
-by one. A line misses its target only where chance alone explains the difference in fewer than one
-of 1000 benches; printed is the 95 % error.
+A line misses its target only where chance alone explains the difference in fewer than one of 1000
+benches; printed is the 95 % error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
@@ -45,10 +44,20 @@ class Row:
         )
 
 
-def efforts(quick: Any, usual: Any, thorough: Any) -> dict[Effort, tuple[Any, ...]]:
-    """Arguments that `rows` of a bench is called with, by effort; one argument may stand alone."""
-    given = {"quick": quick, "usual": usual, "thorough": thorough}
-    return {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}  # type: ignore[misc]
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Claims on simulations: a heading; how much is simulated, quick, usual and thorough; the
+    functions that are called with that (one argument may stand alone) and give the lines."""
+
+    topic: str
+    runs: tuple[Any, Any, Any]
+    parts: tuple[Callable[..., Iterator[Row]], ...]
+
+    def rows(self, effort: Effort) -> Iterator[Row]:
+        """The lines, one by one."""
+        given = self.runs[get_args(Effort).index(effort)]
+        for part in self.parts:
+            yield from part(*(given if isinstance(given, tuple) else (given,)))
 
 
 def share(
@@ -118,23 +127,11 @@ def share_interval(hits: float, n: int, level: float = PRINTED) -> tuple[float, 
     return float(low), float(high)
 
 
-@dataclass
-class Count:
-    """A share that is counted one by one: its title and targets."""
-
-    title: str
-    most: float | None = None
-    least: float | None = None
-    hits: int = 0
-    of: int = 0
-
-    def add(self, hits: int, of: int = 1) -> None:
-        """Count."""
-        self.hits, self.of = self.hits + int(hits), self.of + of
-
-    def row(self, alike: int = 1) -> Row:
-        """The line; `alike` counts share one campaign's luck."""
-        return share(self.title, self.hits, self.of, most=self.most, least=self.least, alike=alike)
+def share_of(
+    what: str, told: Sequence[Any], right: Callable[[Any], object] = bool, **target: Any
+) -> Row:
+    """The share of what was simulated of which something is `right`; `target` as in `share`."""
+    return share(what, sum(bool(right(one)) for one in told), len(told), **target)
 
 
 def printed(rows: Iterable[Row]) -> int:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Discriminator, Field, Tag, field_validator
 
@@ -157,18 +157,6 @@ def _kind(value: object) -> str:
     return kind if isinstance(kind, str) and kind in KINDS else "limit"
 
 
-#: The kinds of criteria by the word in the file.
-KINDS: dict[str, type[Criterion]] = {
-    "limit": LimitCriterion,
-    "ratio": RatioCriterion,
-    "spread": SpreadCriterion,
-    "nodes": NodesCriterion,
-    "links": LinksCriterion,
-    "efficiency": EfficiencyCriterion,
-    "success": SuccessCriterion,
-    "mix": MixCriterion,
-}
-
 AnyCriterion = Annotated[
     Annotated[LimitCriterion, Tag("limit")]
     | Annotated[RatioCriterion, Tag("ratio")]
@@ -180,6 +168,10 @@ AnyCriterion = Annotated[
     | Annotated[MixCriterion, Tag("mix")],
     Discriminator(_kind),
 ]
+#: The kinds of criteria by the word in the file.
+KINDS: dict[str, type[Criterion]] = {
+    tag.tag: kind for kind, tag in map(get_args, get_args(get_args(AnyCriterion)[0]))
+}
 
 
 class Waiver(Section):

@@ -176,13 +176,15 @@ def state_planned(spec: ClusterSpec) -> State:
     """Addresses, cores and memory of a cluster on this machine, of which nothing is made."""
     usable = host.usable_cores()
     auto = "latency" if os.access("/dev/cpu_dma_latency", os.W_OK) else "spinner"
+    counts = spec.cores or dict.fromkeys(spec.node_names(), spec.cpus(len(usable)))
+    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return State(
         spec=replace(spec, awake=auto if spec.awake == AUTO else spec.awake),
         phase="starting",
         boot_id=host.boot_id(),
         addresses=plans.address_plan(spec.node_names()),
-        cores=plans.core_plan(spec.core_counts(len(usable)), usable),
-        memory_bytes_per_node=plans.memory_per_node(host.total_memory_bytes(), spec.nodes),
+        cores=plans.core_plan(counts, usable),
+        memory_bytes_per_node=plans.memory_per_node(memory_bytes, spec.nodes),
     )
 
 

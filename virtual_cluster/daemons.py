@@ -117,11 +117,7 @@ def start_controller(state: State) -> None:
 
 
 def start_daemon(
-    state: State,
-    name: str,
-    own: Sequence[str],
-    argv: Sequence[str],
-    ready: Callable[[], bool],
+    state: State, name: str, own: Sequence[str], argv: Sequence[str], ready: Callable[[], bool]
 ) -> None:
     """Start a daemon of the login host, of this very command list, which writes to folders `own` of
     the cluster; returns when `ready`."""

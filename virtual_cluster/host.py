@@ -64,11 +64,6 @@ def usable_cores() -> list[int]:
     return sorted(os.sched_getaffinity(0))
 
 
-def total_memory_bytes() -> int:
-    """Memory of the machine in bytes."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def boot_id() -> str:
     """Identity of this boot of the machine; no process of another boot can be alive."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -84,10 +79,7 @@ def tries(seconds: float, pause_s: float) -> Iterator[None]:
 
 
 def run(
-    argv: Sequence[str],
-    stdin: str = "",
-    check: bool = True,
-    limited: bool = True,
+    argv: Sequence[str], stdin: str = "", check: bool = True, limited: bool = True
 ) -> subprocess.CompletedProcess[str]:
     """Run a system program to its end with a clean environment, its output captured.
 

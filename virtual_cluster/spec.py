@@ -29,16 +29,6 @@ class Switch:
     below: tuple[str, ...] = ()
 
 
-def check_switches(words: str, nodes: int) -> None:
-    """Raise AssayError unless `words` is a number of switches that each have a node."""
-    if not re.fullmatch(r"[1-9]\d{0,2}", words):
-        raise AssayError(f"--switches {words!r}: allowed are numbers of switches, as 2")
-    if int(words) > nodes:
-        raise AssayError(
-            f"--switches {words}: there are {nodes} nodes; give more --nodes or fewer switches"
-        )
-
-
 def switch_tree(words: str, nodes: list[str]) -> list[Switch]:
     """The switches from the top down: a single one, or so many below a top one, to which nodes are
     dealt in order, as even as can be."""
@@ -131,7 +121,13 @@ class ClusterSpec:
             raise AssayError(
                 f"--network {self.network!r}: allowed are {', '.join(NETWORKS)}; choose one of them"
             )
-        check_switches(self.switches, self.nodes)
+        if not re.fullmatch(r"[1-9]\d{0,2}", self.switches):
+            raise AssayError(f"--switches {self.switches!r}: allowed are numbers of switches, as 2")
+        if int(self.switches) > self.nodes:
+            raise AssayError(
+                f"--switches {self.switches}: there are {self.nodes} nodes; give more --nodes or"
+                " fewer switches"
+            )
 
     @property
     def link(self) -> LinkSpeed:
@@ -149,10 +145,6 @@ class ClusterSpec:
     def cpus(self, usable_cores: int) -> int:
         """Cores of one node on a machine with this many usable cores."""
         return self.cpus_per_node or max(1, usable_cores // self.nodes)
-
-    def core_counts(self, usable_cores: int) -> dict[str, int]:
-        """Cores of each node on a machine with this many usable cores."""
-        return self.cores or dict.fromkeys(self.node_names(), self.cpus(usable_cores))
 
 
 def _check_count(option: str, value: int, most: int) -> None:

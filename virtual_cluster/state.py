@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import secrets
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import msgspec
 
 from records import waiting
 from records.errors import AssayError
+from records.files import write_whole
 from virtual_cluster.host import Process, boot_id, tries
 from virtual_cluster.spec import ClusterSpec
 
@@ -87,13 +87,8 @@ class State:
 
     def save(self) -> None:
         """Write the state file whole; it is on disk when this returns."""
-        path = folders(self.spec.name).root / "cluster.json"
-        fresh = path.with_suffix(".new")
-        with fresh.open("w") as file:
-            json.dump({"schema": 1, **asdict(self)}, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+        text = msgspec.json.encode({"schema": 1, **asdict(self)})
+        write_whole(folders(self.spec.name).root / "cluster.json", msgspec.json.format(text))
 
     def record(self, name: str, process: Process) -> None:
         """Remember a process, on disk."""

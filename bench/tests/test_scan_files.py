@@ -1,20 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scans in files are loaded, judged and shown; who is bad is named, from all pairs or a sample."""
+"""Scans in files are loaded, judged and shown; who is bad is named, from all pairs or a sample.
+
+Files are written as the program would; each further step is the product's own: the file's checks,
+the table, the records, the report's loading, the judgement. Machines have leaf switches of 40
+nodes; launches scatter by 1 %.
+"""
 
 import dataclasses
+import hashlib
+import shutil
 from datetime import date
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from bench.tests.claims.pair_scans import CRITERIA
-from bench.tests.simulated.machines import Machine
-from bench.tests.simulated.scan_files import BLOCKS, scanned
+from assay.plan import make_plan
+from assay.schema import Campaign
+from assay.sites.site import SiteFacts
+from bench.tests.claims.acceptance import SCAN_CRITERIA
+from bench.tests.simulated.machines import Machine, write_program_file
+from checks.alltoall_pairs import CHECK, FILE
+from checks.alltoall_pairs.run import TABLE, read_file
+from checks.common.evidence import Evidence, RankFacts
+from checks.common.json_lines import Output
 from records.errors import AssayError
-from records.site.pair_scans import sampled_pairs
+from records.run.plan import Plan
+from records.run.provenance import Provenance, SiteAsRun
+from records.run.record import CHECKSUM
+from records.site.pair_scans import ARTIFACT, FOLDER, sampled_pairs
 from reports.analysis.run import analyse
 from reports.checks.alltoall_pairs import matrices
 from reports.load.loading import load_run
+from reports.tests.synthetic import chained, write_run
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.values import CriterionEvidence, gather
 
@@ -23,6 +43,56 @@ LOW, HIGH = sampled_pairs(NODES, ROUNDS, 1)
 BAD = next((int(a), int(b)) for a, b in zip(LOW, HIGH, strict=True) if a > 40 and 77 not in (a, b))
 MACHINE = Machine(NODES, interfaces={77: 0.85}, pairs={BAD: 0.8}, uplinks={0: 0.7})
 NAMED = {f"pair n{BAD[0] + 1}–n{BAD[1] + 1}", "link n78", "cut n[1-40] and n[41-160]"}
+BLOCKS = 5
+
+
+def planned(machine: Machine, rounds: int, blocks: int) -> Plan:
+    """A campaign of one scan."""
+    fixed = {"nodes": "all", "rounds": rounds, "column_file": True}
+    asked: dict[str, Any] = {
+        "schema": 1,
+        "name": "scan",
+        "question": "Is every link like the others?",
+        "environments": ["mpich"],
+        "blocks": blocks,
+        "seed": 1,
+        "cases": [{"check": "alltoall_pairs", "fixed": fixed}],
+    }
+    site = SiteFacts("simulated", machine.nodes, 8, 2**34, {"mpich": {"mpi"}})
+    return make_plan(Campaign.model_validate(asked), site)
+
+
+def scanned(directory: Path, machine: Machine, rounds: int, rng: np.random.Generator) -> None:
+    """Write a run directory of a scan."""
+    plan = planned(machine, rounds, BLOCKS)
+    (case,) = plan.cases
+    params = CHECK.parameters.model_validate(case.params)
+    for folder in ("", FOLDER, "raw", "stage"):
+        (directory / folder).mkdir()
+    (directory / "campaign.yaml").write_text("schema: 1\n")
+    ranks = [RankFacts(rank, name, [0], name) for rank, name in enumerate(machine.names)]
+    stage = directory / "stage"
+    low, high = sampled_pairs(machine.nodes, rounds, params.seed)
+
+    def launch(record: dict[str, Any]) -> dict[str, Any]:
+        said = write_program_file(stage / FILE, machine, low, high, rng)
+        output = Output(evidence=Evidence("", "", ranks, []), notes={"pair_file": said})
+        reading = read_file(CHECK, params, output, stage, machine.tree)
+        name = f"{FOLDER}/{case.id}.b{record['block']}.a1.parquet"
+        shutil.move(stage / TABLE, directory / name)
+        with (directory / name).open("rb") as file:
+            checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        artifacts = {ARTIFACT: name, f"{ARTIFACT}{CHECKSUM}": checksum}
+        made = {"metrics": msgspec.to_builtins(reading.metrics), "flags": []}
+        return record | {"nodes": ["n1"], **made, "artifacts": artifacts}
+
+    write_run(directory, [msgspec.to_builtins(case)], blocks=BLOCKS, edit=launch)
+    (directory / "plan.json").write_text(plan.to_json())
+    site = SiteAsRun(name="simulated", nodes=machine.nodes)
+    provenance = Provenance(run_id=directory.name, site=site)
+    (directory / "provenance.json").write_bytes(provenance.to_json())
+    chained(directory)
+    shutil.rmtree(stage)
 
 
 @pytest.fixture(scope="module", params=[0, ROUNDS], ids=["all rounds", "30 rounds"])
@@ -33,7 +103,7 @@ def run(request, tmp_path_factory):
 
 
 def told(evidence: CriterionEvidence) -> set[str]:
-    judgement = judge(CRITERIA, evidence, date(2026, 11, 22), 0)
+    judgement = judge(SCAN_CRITERIA, evidence, date(2026, 11, 22), 0)
     return {f"{one.kind} {one.name}" for one in judgement.findings}
 
 
@@ -42,7 +112,7 @@ def test_the_bad_pair_interface_and_uplink_are_suspected_and_nobody_else(run):
 
 
 def test_a_re_run_asks_for_pairs_of_the_scan_only(run):
-    judgement = judge(CRITERIA, gather(run, []), date(2026, 11, 22), 0)
+    judgement = judge(SCAN_CRITERIA, gather(run, []), date(2026, 11, 22), 0)
     (pairs,) = judgement.rerun.values()
     scan = gather(run, []).scans[0].columns
     there = {f"{scan.names[a]}:{scan.names[b]}" for a, b in zip(scan.low, scan.high, strict=True)}
@@ -77,7 +147,7 @@ def test_a_file_that_is_not_of_its_record_is_refused(run, tmp_path):
 
 def test_a_limit_judges_the_least_of_a_scan_or_a_named_pair(run):
     evidence = gather(run, [])
-    limit = CRITERIA.criteria[1]
+    limit = SCAN_CRITERIA.criteria[1]
     summary = limit.model_copy(update={"where": {"pairs": "least"}})
     (least,) = evidence.selected(summary)
     assert least.values.min() < 0.75 * 1.15e10

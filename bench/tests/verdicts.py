@@ -13,28 +13,38 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 from bench.rows import Effort, Row
 from records.files import write_whole
+from records.plugins import loaded
 
-_HERE = Path(__file__).resolve().parent
-PAGE = _HERE.parents[1] / "docs" / "verdict-proofs.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "verdict-proofs.md"
 
 
-def benches() -> list[str]:
-    """The names of all benches of claims."""
-    return sorted(path.stem for path in (_HERE / "claims").glob("[!_]*.py"))
+#: Benches of claims, each loaded as it is run.
+BENCHES = {
+    "acceptance": "acceptance:ACCEPTANCE",
+    "choice": "choice:CHOICE",
+    "contracts": "contracts:CONTRACTS",
+    "nightly": "nightly:NIGHTLY",
+    "pair_scans": "acceptance:PAIR_SCANS",
+    "prediction": "prediction:PREDICTION",
+    "sequential": "choice:SEQUENTIAL",
+    "small_sites": "nightly:SMALL_SITES",
+}
 
 
 def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
-    """The Markdown of one bench's rows with a target: those of one claim are one line."""
+    """The Markdown of one bench's rows with a target: those of one claim, the tail of a title, are
+    one line."""
     option = "" if effort == "usual" else f"--{effort} "
     claims: dict[tuple[str, str], list[Row]] = {}
     aimed = [row for row in _whole(rows) if row.target]
     for row in aimed:
-        claims.setdefault((_claim(row, aimed), row.target), []).append(row)
+        tail = re.sub(r" \([^)]*\)$", "", row.what).split(": ")[-1]
+        claim = tail if row.found[:1].isdigit() else row.what
+        claims.setdefault((claim, row.target), []).append(row)
     lines = [
         f"**{topic}** (`python -m bench verdicts {option}{name}`)",
         "",
@@ -52,21 +62,6 @@ def _whole(rows: list[Row]) -> Iterator[Row]:
         what = f"{head}: {row.what[2:]}" if row.what.startswith("… ") else row.what
         head = what.split(": ")[0]
         yield replace(row, what=what)
-
-
-def _claim(row: Row, rows: list[Row]) -> str:
-    """Claim that several cases share: the head or the tail of a title."""
-
-    def ends(what: str) -> tuple[str, str]:
-        what = re.sub(r" \([^)]*\)$", "", what)
-        return what.split(": ")[0], what.split(": ")[-1]
-
-    if not row.found[:1].isdigit():
-        return row.what
-    alike = [ends(other.what) for other in rows if other.target == row.target]
-    head, tail = ends(row.what)
-    heads, tails = (sum(end == pair[i] for pair in alike) for i, end in enumerate((head, tail)))
-    return tail if tails > 1 else head if heads > 1 else row.what
 
 
 def _line(claim: str, target: str, rows: list[Row]) -> str:
@@ -98,28 +93,27 @@ def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     options = {word for word in arguments if word.startswith("-")}
     names = [word.replace("-", "_") for word in arguments if not word.startswith("-")]
-    there = benches()
-    if wrong := [*(options - {"--quick", "--thorough", "--write"}), *(set(names) - set(there))]:
+    if wrong := [*(options - {"--quick", "--thorough", "--write"}), *({*names} - {*BENCHES})]:
         print(
             f"bench verdicts: {wrong[0]!r}; allowed: --quick, --thorough, --write,"
-            f" {', '.join(there)}",
+            f" {', '.join(BENCHES)}",
             file=sys.stderr,
         )
         return 2
     effort: Effort = "quick" if "--quick" in options else "usual"
     effort = "thorough" if "--thorough" in options else effort
     missed = count = 0
-    for name in names or there:
-        module = import_module(f"bench.tests.claims.{name}")  # slow: only what is run
-        print(f"== {name}: {module.TOPIC}", flush=True)
+    for name in names or BENCHES:
+        bench = loaded(f"bench.tests.claims.{BENCHES[name]}")
+        print(f"== {name}: {bench.topic}", flush=True)
         begun = time.process_time()
         rows: list[Row] = []
-        for row in module.rows(*module.RUNS[effort]):
+        for row in bench.rows(effort):
             print(row, flush=True)
             rows.append(row)
         print(f"-- {name}: {time.process_time() - begun:.0f} s of CPU", flush=True)
         if "--write" in options:
-            made = table(name, module.TOPIC, rows, effort)
+            made = table(name, bench.topic, rows, effort)
             write_whole(PAGE, written(PAGE.read_text(encoding="utf-8"), name, made).encode())
         count += len(rows)
         missed += sum(not row.kept for row in rows)

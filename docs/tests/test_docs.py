@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages tell the truth: commands run and print what is shown, links lead somewhere.
+"""The pages tell the truth: commands run and print what is shown, links lead somewhere; commands of
+the examples of continuous integration are Assay's.
 
 A fenced block's info string says what it is:
 
@@ -30,10 +31,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from assay.cli.main import make_parser
 from assay.run.provenance import only_here
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -261,3 +264,44 @@ def test_a_picture_is_made_of_a_report(tmp_path):
     command = [ROOT / "docs/picture.sh", tmp_path / "run", picture]
     subprocess.run(command, check=True, capture_output=True)
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+EXAMPLES = ROOT / "docs/examples"
+PIPELINES = sorted(EXAMPLES.glob("*.yml"))
+#: The examples of continuous integration, and the keys below which commands stand.
+SHELL_KEYS = ("script", "before_script", "after_script", "run")
+
+
+def shell_lines(node: Any) -> list[str]:
+    """Every line of shell of a pipeline."""
+    if isinstance(node, list):
+        return [line for one in node for line in shell_lines(one)]
+    found: list[str] = []
+    for key, value in node.items() if isinstance(node, dict) else ():
+        if key in SHELL_KEYS:
+            texts = value if isinstance(value, list) else [value]
+            found += "\n".join(texts).splitlines()
+        else:
+            found += shell_lines(value)
+    return found
+
+
+@pytest.mark.parametrize("file", PIPELINES, ids=lambda file: file.name)
+def test_every_command_is_one_of_assay(file: Path) -> None:
+    lines = shell_lines(yaml.safe_load(file.read_text()))
+    ours = [line for line in lines if re.match(r"(\S*/)?assay ", line)]
+    assert {shlex.split(line)[1] for line in ours} >= {"run", "report", "nightly", "export"}
+    for line in ours:
+        words = shlex.split(line.partition(" || ")[0])[1:]
+        arguments = make_parser([words[0]]).parse_args(words)
+        assert arguments.command == words[0]
+    others = {shlex.split(line)[0] for line in lines if line not in ours}
+    assert others <= {"make", "export", "cat", "[", "}"}
+
+
+def test_the_readme_names_every_example() -> None:
+    text = (EXAMPLES / "README.md").read_text()
+    assert len(PIPELINES) == 2
+    assert set(re.findall(r"`([\w.-]+\.(?:yml|json))`", text)) == {
+        file.name for file in EXAMPLES.iterdir() if file.suffix in (".yml", ".json")
+    }

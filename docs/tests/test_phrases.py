@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages, comments and pages are plain technical English: phrases that are gone stay gone.
+"""Messages, comments and pages are plain technical English: phrases that are gone stay gone, and a
+class name means one thing in the whole tree.
 
 Searched are docstrings, string constants and comments of product code, templates, shipped YAML and
 pages. `FORBIDDEN` occurs nowhere; a word of `AT_MOST` occurs at most so often: lower its number
@@ -11,6 +12,7 @@ import io
 import re
 import subprocess
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -54,6 +56,11 @@ AT_MOST = {
     r"\bwhatever\b": 20,
     r"\bnobody\b": 22,
 }
+
+#: Names that are defined more than once, and how often. Shrink it; add nothing.
+TWICE = """Answer Attempt Axis Block CheckPart Claim Job Layout Line Link Luck Measured Neighbour
+Point Printed Problem Row Scan Series Site State WorkFolderError"""
+ALLOWED = {**dict.fromkeys(TWICE.split(), 2), "Launch": 3, "Section": 3}
 
 
 def tracked(*patterns: str) -> list[str]:
@@ -120,3 +127,17 @@ def test_strings_docstrings_and_comments_are_read_and_names_are_not() -> None:
 def test_no_page_is_longer_than_400_lines() -> None:
     pages = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *tracked("docs/*.md")]
     assert not [name for name in pages if len((ROOT / name).read_text().splitlines()) > 400]
+
+
+def test_a_class_name_has_one_definition() -> None:
+    """The ReFrame class of a check is always `Run`; packages of Spack have names that Spack
+    derives."""
+    names = Counter(
+        node.name
+        for file in tracked("*.py")
+        if not file.startswith("spack-env/")
+        for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and not (node.name == "Run" and "checks/" in file)
+    )
+    again = {name: n for name, n in names.items() if n > ALLOWED.get(name, 1)}
+    assert not again, f"choose another name; a search must find one definition: {again}"

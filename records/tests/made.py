@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans and records that tests of this room share."""
+"""Plans, records and a full disk that tests of this room share."""
 
-from collections.abc import Sequence
+import resource
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from records.metric import Metric
-from records.run.plan import (
-    SHORT_DIGITS,
-    Plan,
-    PlannedCase,
-    Totals,
-    canonical_json,
-    case_digest,
-)
+from records.run.plan import SHORT_DIGITS, Plan, PlannedCase, Totals, canonical_json, case_digest
 from records.run.record import Record, RecordWriter
+
+
+@contextmanager
+def room_for(count: int) -> Iterator[None]:
+    """Files of this process can hold `count` bytes; more is an error, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (count, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def case_id(check: str, environment: str, params: dict[str, Any]) -> str:

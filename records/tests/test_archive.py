@@ -2,11 +2,8 @@
 """Archives of raw output: whole after every append, whatever kills their writer."""
 
 import os
-import resource
-import signal
 import tracemalloc
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import pytest
 from records.errors import AssayError
 from records.input_files import opened
 from records.run.archive import MOST_BYTES, ArchiveWriter, Packed, RawFiles, is_closed, members_of
+from records.tests.made import room_for
 
 TEXTS = {f"ring-1a.b1.a{n}.out": b"line\n" * (n * 100) for n in range(1, 6)}
 
@@ -116,31 +114,19 @@ def test_an_archive_that_is_damaged_before_its_end_is_not_cut(tmp_path: Path, cl
     assert not path.exists()
 
 
-def fails_without_room(size: int, write: Callable[[], None]) -> None:
-    """Write in a child whose files can hold so many bytes, as on a full disk."""
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-        try:
-            write()
-        except OSError:
-            os._exit(7)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-
-
 def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
     path = written(tmp_path, close=False)
     content = path.read_bytes()
     more = [Packed("more.out", [os.urandom(5000)])]
-    fails_without_room(len(content) + 100, lambda: ArchiveWriter(path, known).append(more))
+    with room_for(len(content) + 100), pytest.raises(OSError, match="File too large"):
+        ArchiveWriter(path, known).append(more)
     assert path.read_bytes() == content
     ArchiveWriter(path, known).close()
     directory = path.stat().st_size - len(content)
     for room in range(1, directory, 9):
         path.write_bytes(content)
-        fails_without_room(len(content) + room, lambda: ArchiveWriter(path, known).close())
+        with room_for(len(content) + room), pytest.raises(OSError, match="File too large"):
+            ArchiveWriter(path, known).close()
         assert path.read_bytes() == content
 
 

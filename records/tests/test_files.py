@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
 import tracemalloc
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,17 +16,7 @@ import pytest
 from records.errors import AssayError
 from records.files import replacing, write_whole
 from records.input_files import MOST_BYTES, RefusedFileError, open_regular, read_whole
-
-
-@contextmanager
-def room_for(count):
-    """Files of this process can hold `count` bytes; more is an error, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (count, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+from records.tests.made import room_for
 
 
 def names_in(folder):

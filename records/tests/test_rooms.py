@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Package → the other packages, or modules, that it may import.
 ARROWS: dict[str, tuple[str, ...]] = {
     "records": (),
-    "virtual_cluster": (*("records.errors", "records.forms", "records.waiting"),),
+    "virtual_cluster": (*("records.errors", "records.files", "records.waiting"),),
     "setup": ("records.errors", "virtual_cluster"),
     "checks": ("records",),
     "reports": ("records",),

@@ -65,12 +65,18 @@ def scan(
     **made: Any,
 ) -> CriterionEvidence:
     """The evidence of a scan of five blocks; `again` are parts of its re-runs, later blocks."""
+    first = measured(sampled_pairs(nodes, rounds, 1), nodes, range(1, 6), **made)
+    return evidence_of([first, *again], rounds, nominal=nominal)
+
+
+def evidence_of(
+    parts: Sequence[PairColumns], rounds: int = 0, *, nominal: bool = False
+) -> CriterionEvidence:
+    """The evidence of a scan and its re-runs."""
+    nodes, blocks = len(parts[0].names), [block for part in parts for block in part.blocks]
     params = {"rounds": rounds, "seed": 1}
     planned = synthetic.case("alltoall_pairs", "mpich", params, nodes)
     case = msgspec.convert(planned | {"id": CASE, "nodes": nodes}, PlannedCase)
-    first = measured(sampled_pairs(nodes, rounds, 1), nodes, range(1, 6), **made)
-    parts = [(part, 0) for part in (first, *again)]
-    blocks = [block for part, _ in parts for block in part.blocks]
     launches = {(CASE, block): LaunchRef("r", CASE, block, "ok", (), {}) for block in blocks}
     return CriterionEvidence(
         [],
@@ -78,7 +84,7 @@ def scan(
         [case],
         REGISTER,
         Nominal(link_bytes_per_s=1.1 * LEVEL if nominal else None),
-        first.names,
+        parts[0].names,
         6,
-        (ScanValues(case, "pair_bandwidth", parts),),
+        (ScanValues(case, "pair_bandwidth", [(part, 0) for part in parts]),),
     )

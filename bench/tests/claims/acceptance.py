@@ -7,7 +7,7 @@ bench/tests/simulated/machines.py knows nothing of the code that judges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -19,16 +19,17 @@ import numpy as np
 from ClusterShell.NodeSet import NodeSet
 
 from assay.schema.criteria import load_criteria
-from bench.rows import Row, efforts, share
-from bench.tests.simulated.machines import CHECKS, Machine, Noise, write_run
+from bench.rows import Bench, Row, mean, share_of
+from bench.tests.simulated.machines import CHECKS, Machine, Noise, measured_pairs, write_run
 from records.criteria import Criteria
+from records.site.pair_scans import Indices
 from reports.judgement import Judgement
 from reports.load.loading import load_run
+from reports.load.scans import PairColumns
+from reports.tests.scanned_machine import evidence_of
 from reports.verdicts.acceptance.judge import judge as judge_acceptance
 from reports.verdicts.acceptance.values import gather
 
-TOPIC = "Acceptance"
-RUNS = efforts(4, 16, 100)
 DAY = date(2026, 11, 21)
 NOISES = ("normal", "skewed", "heavy", "stray")
 NODES_AND_PAIRS = ("node", "alltoall_pairs")
@@ -109,27 +110,9 @@ def courses(
     return [course_of(machine, noise, 1000 + k, criteria=criteria, **more) for k in range(n)]
 
 
-def row(
-    what: str,
-    told: list[Course],
-    right: Callable[[Course], Any],
-    most: float | None = None,
-    least: float | None = None,
-) -> Row:
-    """The share of machines of which something is true."""
-    return share(what, sum(bool(right(one)) for one in told), len(told), most=most, least=least)
-
-
-def rows(n: int) -> Iterator[Row]:
-    """All lines, of so many machines each."""
-    standard = load_criteria("standard")[0]
-    yield from _passable(n, standard)
-    yield from _slow_node(n, standard)
-    yield from _faults(n)
-
-
-def _passable(n: int, standard: Criteria) -> Iterator[Row]:
+def _passable(n: int) -> Iterator[Row]:
     """Healthy machines pass, and nobody is named."""
+    standard = load_criteria("standard")[0]
     every: list[Course] = []
     for nodes, times, kinds in ((16, n, NOISES), (64, max(5, n // 8), NOISES[:1])):
         for cv in (0.005, 0.01):
@@ -139,27 +122,28 @@ def _passable(n: int, standard: Criteria) -> Iterator[Row]:
                 reruns = sum(t.reruns for t in told) / times
                 what = f"{nodes} healthy nodes, CV {100 * cv:g} % {kind}: PASS"
                 text = f"{what} ({once:.0f} % at once, {reruns:.1f} re-runs)"
-                yield row(text, told, passes, least=0.8)
+                yield share_of(text, told, passes, least=0.8)
                 every += told
-    yield row("all of these: somebody is named", every, lambda t: t.titles, most=0.02)
+    yield share_of("all of these: somebody is named", every, lambda t: t.titles, most=0.02)
     again = [t for t in every if t.reruns > 1]
     what = "… of those run again more than once: decided"
-    yield row(what, again, lambda t: t.last.verdict != "INCONCLUSIVE")
+    yield share_of(what, again, lambda t: t.last.verdict != "INCONCLUSIVE")
 
 
-def _slow_node(n: int, standard: Criteria) -> Iterator[Row]:
+def _slow_node(n: int) -> Iterator[Row]:
     """A node 10 % slow does not pass, and is named."""
+    standard = load_criteria("standard")[0]
     machine = Machine(slow_nodes={3: 0.9})
     for cv in (0.01, 0.02):
         told = [t for kind in NOISES for t in courses(n // 2, machine, Noise(cv, kind), standard)]
         what = f"a node of 16 10 % slow, CV {100 * cv:g} %, {len(NOISES)} noises"
-        yield row(f"{what}: PASS", told, passes, most=0.05)
+        yield share_of(f"{what}: PASS", told, passes, most=0.05)
 
         def alone(course: Course) -> bool:
             slow = {x for x in course.titles if not x.startswith("unsteady")}
             return slow == {"slow node n4"}
 
-        yield row(f"{what}: named, and nobody else", told, alone, least=0.9)
+        yield share_of(f"{what}: named, and nobody else", told, alone, least=0.9)
 
 
 def _fours(*shares: float) -> list[tuple[range, float]]:
@@ -239,4 +223,88 @@ def _faults(n: int) -> Iterator[Row]:
     for what, machine, cuts, ways, least in faults:
         told = [t for way, k in ways for t in courses(n // 4, machine, way, blocks=k, **more)]
         right = partial(Course.fails_by, titles=titles_of(machine, cuts))
-        yield row(f"{what}: FAIL with just that named", told, right, least=least)
+        yield share_of(f"{what}: FAIL with just that named", told, right, least=least)
+
+
+#: Of scans of all pairs: launches scatter by 1 %, one in 1,000 loses 10 to 30 % by itself.
+BLOCKS, AGAIN, ROUNDS = 5, 3, 6
+NOISE = Noise(0.01, "stray", strays=1e-3)
+SCAN_CRITERIA = criteria_of(
+    criterion("links", "alltoall_pairs", "pair_bandwidth", at_least=0.93),
+    criterion(
+        "limit",
+        "alltoall_pairs",
+        "pair_bandwidth",
+        at_least=1e9,
+        unit="bytes/s",
+        where={"node": "n1", "peer": "n2"},
+    ),
+    reruns_at_most=ROUNDS,
+    rerun_blocks=AGAIN,
+)
+
+
+def measured(
+    machine: Machine, low: Indices, high: Indices, blocks: range, rng: np.random.Generator
+) -> PairColumns:
+    """Values of pairs in these blocks."""
+    launches = [measured_pairs(machine, low, high, NOISE, rng)[0] for _ in blocks]
+    names, values = tuple(machine.names), np.array(launches, dtype=np.float32).T
+    return PairColumns(names, ("",) * machine.nodes, low, high, (*blocks,), values)
+
+
+def judged_in_rounds(machine: Machine, seed: int) -> tuple[Judgement, float]:
+    """Scan and judge one machine until nothing is asked for any more: the last judgement, and
+    the share of the scan that was measured again."""
+    rng, tested = np.random.default_rng(seed), 0
+    low, high = np.triu_indices(machine.nodes, 1)
+    parts = [measured(machine, low, high, range(1, BLOCKS + 1), rng)]
+    for count in range(ROUNDS + 1):
+        judgement = judge_acceptance(SCAN_CRITERIA, evidence_of(parts), DAY, count)
+        if not judgement.rerun:
+            break
+        (pairs,) = judgement.rerun.values()
+        ends = np.array([[int(name[1:]) - 1 for name in pair.split(":")] for pair in pairs])
+        some, others = np.sort(ends, axis=1).T if pairs else (low, high)
+        tested += len(some)
+        start = BLOCKS + 1 + count * AGAIN
+        parts.append(measured(machine, some, others, range(start, start + AGAIN), rng))
+    return judgement, tested / len(low)
+
+
+def _scans(nodes: int, n: int) -> Iterator[Row]:
+    """All rows of machines of so many nodes."""
+    size = f"{nodes:,} nodes, {nodes * (nodes - 1) // 2:,} pairs"
+    drawn = np.random.default_rng(nodes).choice(nodes, (5, 2), replace=False).tolist()
+    bad = {(min(pair), max(pair)): 0.8 for pair in drawn}
+    machines = {
+        "all good": Machine(nodes),
+        "five pairs at 80 %": Machine(nodes, pairs=bad),
+        "an interface at 85 %": Machine(nodes, interfaces={7: 0.85}),
+    }
+    for what, machine in machines.items():
+        right = titles_of(machine)
+        ends = [judged_in_rounds(machine, (100 if right else 0) + seed) for seed in range(n)]
+        named = [{finding.title for finding in last.named} for last, _ in ends]
+        passed = [last.verdict == "PASS" for last, _ in ends]
+        most, least = (0.05, None) if right else (None, 0.8)
+        yield share_of(f"{size}, {what}: PASS", passed, most=most, least=least)
+        if right:
+            failed = [last.verdict == "FAIL" for last, _ in ends]
+            hits = [fail and one == right for fail, one in zip(failed, named, strict=True)]
+            yield share_of("… FAIL, with just that named", hits, least=0.9)
+        else:
+            yield share_of("… somebody is named", named, most=0.02)
+        if n > 1:
+            again = [share_again for _, share_again in ends]
+            yield mean("… measured again, as a share of the scan", again, most=0.2)
+
+
+def _sizes(hundred: int, thousand: int) -> Iterator[Row]:
+    """Machines of 100 nodes, and of 1,000."""
+    for nodes, n in ((100, hundred), (1000, thousand)):
+        yield from _scans(nodes, n) if n else ()
+
+
+ACCEPTANCE = Bench("Acceptance", (4, 16, 100), (_passable, _slow_node, _faults))
+PAIR_SCANS = Bench("Acceptance: scans of all pairs", ((2, 0), (8, 1), (40, 5)), (_sizes,))

@@ -1,32 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts of the choice on simulated campaigns with known truth.
 
-Four environments, 17 points in five cases, all pairs, judged by the code that reports.
+Four environments, 17 points in five cases, all pairs, judged by the code that reports. Sequential
+designs have six to twenty blocks and are ended by the code that runs them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.rows import Count, Row, efforts
+from assay.plan.planner import sequential_design
+from assay.schema.model import Blocks
+from bench.rows import Bench, Row, mean, share, share_of
 from bench.tests.simulated.campaigns import (
     CASE_OF_POINT,
     CASES,
     NAMES,
     POINTS,
     Noise,
+    extended_run,
     judged,
+    simulated_run,
 )
+from records.run.interims import Interim
 from reports.analysis.cells import LEAST_DIFFERENCE
-from reports.analysis.compare import Comparisons
+from reports.analysis.compare import Comparisons, Judgements, compare_environments
+from reports.analysis.races import outcome
+from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
 from reports.statistics.signed_rank import interval_rank
 
-TOPIC = "Choice: campaigns shaped as `mpi-choice`"
-RUNS = efforts(6, 40, 400)
 Outcomes = Mapping[tuple[int, int], str]
 
 NORMAL = "normal, s 2 %"
@@ -39,6 +45,7 @@ NOISES: dict[str, Noise] = {
 ALIKE = np.zeros(4)
 MIXED = np.log([1, 1, 1.1, 1.5])
 SLOW = np.log([1, 1, 1, 1.2])
+RESOLVED = {"faster", "slower"}
 
 
 def launches(rng: np.random.Generator, noise: Noise, truth: Matrix, blocks: int) -> Matrix:
@@ -92,23 +99,25 @@ def errors_and_coverage(campaigns: int) -> Iterator[Row]:
     for truth, what, blocks in plans:
         for name, noise in NOISES.items():
             rng = np.random.default_rng([blocks, len(name), len(what)])
-            error = Count(f"a wrong word or place: {what}, {name}, n = {blocks}", most=0.05)
-            covered = Count(
+            found = [judged(launches(rng, noise, truth, blocks)) for _ in range(campaigns)]
+            yield from words_and_bounds(f"{what}, {name}, n = {blocks}", found, truth)
+            places = [item for one in found for item in standings(one) if item.interval]
+            told = [(item.environment, item.interval) for item in places]
+            true = dict(zip(NAMES, np.exp(truth), strict=True))
+            yield share_of(
                 f"… the headline's interval covers (level {interval_rank(blocks, 0.95)[1]:.1%})",
+                [low <= true[name] <= high for name, (low, high) in told],
                 least=0.95,
+                alike=3,
             )
-            together = Count("… all bounds of the campaign hold together", least=0.95)
-            for _ in range(campaigns):
-                found = judged(launches(rng, noise, truth, blocks))
-                error.add(wrong_words(found, truth))
-                together.add(bounds_hold(found, truth))
-                for item in standings(found):
-                    if item.interval:
-                        true = np.exp(truth[NAMES.index(item.environment)])
-                        covered.add(item.interval.low <= true <= item.interval.high)
-            yield error.row()
-            yield together.row()
-            yield covered.row(alike=3)
+
+
+def words_and_bounds(what: str, found: Sequence[Comparisons], truth: Matrix) -> Iterator[Row]:
+    """Any wrong word of campaigns, and whether all bounds hold."""
+    wrong = [wrong_words(one, truth) for one in found]
+    yield share_of(f"a wrong word or place: {what}", wrong, most=0.05)
+    together = [bounds_hold(one, truth) for one in found]
+    yield share_of("… all bounds hold together", together, least=0.95)
 
 
 def bounds_hold(found: Comparisons, truth: Matrix) -> bool:
@@ -133,26 +142,21 @@ def survivors(campaigns: int) -> Iterator[Row]:
     }
     for what, make in kinds.items():
         rng = np.random.default_rng(len(what))
-        wins = Count(f"{what}: b is the best choice", most=0.01)
-        last = Count("… b is ranked behind the others", least=0.95)
-        ranked = Count("… the others keep their places", least=0.95)
+        found = [judged(*make(rng)) for _ in range(campaigns)]
+        best = [best_choice(one) == "b" for one in found]
+        yield share_of(f"{what}: b is the best choice", best, most=0.01)
+        places = [{item.environment: item.best for item in standings(one)} for one in found]
+        last = [one.get("b") == 4 for one in places]
+        yield share_of("… b is ranked behind the others", last, least=0.95)
+        ranked = [one.keys() >= {"a", "c", "d"} for one in places]
+        yield share_of("… the others keep their places", ranked, least=0.95)
         lost = 0.05 if make is _killed else None  # a hanging b is faster where it ends well
-        faster = Count("… b is faster than one of them in any cell", most=lost)
-        for _ in range(campaigns):
-            found = judged(*make(rng))
-            places = standings(found)
-            wins.add(best_choice(found) == "b")
-            ranked.add(len([item for item in places if item.environment != "b"]) == 3)
-            last.add(any(item.environment == "b" and item.best == 4 for item in places))
-            words = [(cell.word, *_names(cell)) for cell in cells_of(found)]
-            faster.add(
-                any(
-                    (word, a) == ("faster", "b") or (word, b) == ("slower", "b")
-                    for word, a, b in words
-                )
-            )
-        for row in (wins, last, ranked, faster):
-            yield row.row()
+        words = [{(cell.word, *_names(cell)) for cell in cells_of(one)} for one in found]
+        faster = [
+            any(one[:2] == ("faster", "b") or one[::2] == ("slower", "b") for one in cells)
+            for cells in words
+        ]
+        yield share_of("… b is faster than one of them in any cell", faster, most=lost)
 
 
 def _hanging(rng: np.random.Generator) -> tuple[Matrix, Outcomes]:
@@ -173,15 +177,16 @@ def power(campaigns: int) -> Iterator[Row]:
     """mpi-choice with one environment +20 % everywhere: its 39 message lengths against three."""
     for status in ("ok", "lost", "failed"):
         rng = np.random.default_rng(len(status))
-        row = Count(f"+20 %, one launch of 240 {status}: all 39 points resolved", least=0.9)
+        told = []
         for _ in range(campaigns):
             logs = launches(rng, NOISES[NORMAL], SLOW, 12)
             place = int(rng.integers(4)) * CASES + 2, int(rng.integers(12))
             found = judged(logs, {} if status == "ok" else {place: status})
-            cells = [c for c in found.points if c.check == "pt2pt" and "d" in _names(c)]
-            row.add(len(cells) == 39 and all(c.word in ("faster", "slower") for c in cells))
-        yield row.row()
-    row = Count("the smallest detectable difference, planted, is resolved (of a point)", least=0.77)
+            words = [c.word for c in found.points if c.check == "pt2pt" and "d" in _names(c)]
+            told.append(len(words) == 39 and {*words} <= RESOLVED)
+        what = f"+20 %, one launch of 240 {status}: all 39 points resolved"
+        yield share_of(what, told, least=0.9)
+    resolved = []
     for pick in range(campaigns // 2):
         seed = [pick, 5]
         before = judged(launches(np.random.default_rng(seed), NOISES[NORMAL], ALIKE, 12))
@@ -189,8 +194,9 @@ def power(campaigns: int) -> Iterator[Row]:
         truth = np.array([0, 0, 0, float(np.log(np.median(ratios)))])
         after = judged(launches(np.random.default_rng([pick, 6]), NOISES[NORMAL], truth, 12))
         words = [c.word for c in after.points if "d" in _names(c)]
-        row.add(sum(word in ("faster", "slower") for word in words), len(words))
-    yield row.row(alike=len(words))
+        resolved += [word in RESOLVED for word in words]
+    what = "the smallest detectable difference, planted, is resolved (of a point)"
+    yield share_of(what, resolved, least=0.77, alike=len(words))
 
 
 def _names(cell: Any) -> tuple[str, str]:
@@ -201,13 +207,7 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
     """AR(1) with 0.7 between blocks: a wrong separation is reported with a warning."""
     for correlation in (0.0, 0.7):
         rng = np.random.default_rng(7)
-        warned = Count(
-            f"AR(1) {correlation}: the summary warns that blocks are not independent",
-            most=None if correlation else 0.05,
-            least=0.8 if correlation else None,
-        )
-        wrong = Count("… a wrong word or place", most=None if correlation else 0.05)
-        silent = Count("… a wrong word or place without a warning", most=0.05)
+        told = []
         for _ in range(campaigns):
             noise = rng.normal(0, 0.03, (4, CASES, 12))
             for block in range(1, 12):
@@ -216,34 +216,103 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
             logs = noise[:, CASE_OF_POINT] + rng.normal(0, 0.005, (4, POINTS, 12))
             found = judged(logs)
             warns = found.dependence is not None and found.dependence.found
-            bad = wrong_words(found, ALIKE)
-            warned.add(warns)
-            wrong.add(bad)
-            silent.add(bad and not warns)
-        for row in (warned, wrong, silent):
-            yield row.row()
+            told.append((warns, wrong_words(found, ALIKE)))
+        what = f"AR(1) {correlation}: the summary warns that blocks are not independent"
+        most, least = (None, 0.8) if correlation else (0.05, None)
+        yield share_of(what, [warns for warns, _ in told], most=most, least=least)
+        yield share_of("… a wrong word or place", [bad for _, bad in told], most=most)
+        silent = [bad and not warns for warns, bad in told]
+        yield share_of("… a wrong word or place without a warning", silent, most=0.05)
 
 
-def coarse_timer(campaigns: int) -> Iterator[Row]:
-    """Equal environments, six blocks, times of about a second by a timer of 10 ms: ties are no
-    evidence of a small variance. 500 campaigns a row where others have 400."""
-    for noise in (0.002, 0.004, 0.006, 0.008):
-        rng = np.random.default_rng([int(1000 * noise), 6])
-        what = f"all alike, s {noise:.1%}, a timer of 1 %, n = 6"
-        wrong = Count(f"{what}: a winner or a wrong word or place", most=0.05)
-        beyond = Count("… a bound beyond a factor of 2, or that is not a number", most=0.0)
-        for _ in range(campaigns * 5 // 4):
-            exact = ALIKE[:, None, None] + rng.normal(0, noise, (4, POINTS, 6))
-            found = judged(np.log(np.round(np.exp(exact), 2)))
-            wrong.add(bool(best_choice(found)) or wrong_words(found, ALIKE))
-            cells = cells_of(found)
-            known = [c.judgement for c in cells if c.judgement and c.judgement.bounded]
-            beyond.add(any(not 0.5 <= one.low <= one.high <= 2 for one in known))
-        yield wrong.row()
-        yield beyond.row()
+GREATEST = 20
+#: The fixed design that launches are counted against.
+FIXED = 12
+#: Blocks of a run that is extended again and again.
+EXTENDED = (6, 12, 18, 24)
+BETTER = np.log([1, 1, 1, 1 / 1.1])
 
 
-def rows(campaigns: int) -> Iterator[Row]:
-    """All rows of so many campaigns."""
-    for part in (survivors, coarse_timer, power, dependent_blocks, errors_and_coverage):
-        yield from part(campaigns)
+class CampaignEnd(NamedTuple):
+    """A campaign at its end: what its report says, how many launches it took, over those of a
+    block."""
+
+    found: Comparisons
+    cost: float
+
+
+def campaign(logs: Matrix) -> CampaignEnd:
+    """Run a simulated campaign block by block, each as the judgements before it ask for."""
+    design = sequential_design(Blocks(least=6, greatest=logs.shape[2]))
+    interims: list[Interim] = []
+    judgements = Judgements(check_labels(simulated_run(logs, None, design).plan.cases))
+    for block in design.interims:
+        run = simulated_run(logs, None, design, interims)
+        judgements.add(run, block)
+        found = judgements.found()
+        made = outcome(run, found)
+        ended = made.ended(last=block == design.interims[-1])
+        going = {} if ended else made.going
+        interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
+        if ended:
+            break
+    return CampaignEnd(found, len(run.launches.places()) / (len(NAMES) * CASES))
+
+
+def errors(campaigns: int) -> Iterator[Row]:
+    """A wrong word, place or bound of any question of a campaign, when it has ended by itself."""
+    for truth, what in ((ALIKE, "all alike"), (MIXED, "two alike, +10 %, +50 %")):
+        for name, noise in NOISES.items():
+            rng = np.random.default_rng([len(name), len(what), 20])
+            ended = [campaign(launches(rng, noise, truth, GREATEST)) for _ in range(campaigns)]
+            yield from words_and_bounds(f"{what}, {name}", [item.found for item in ended], truth)
+            yield mean("… blocks run, of 20 at most", [item.cost for item in ended])
+
+
+def saved(campaigns: int) -> Iterator[Row]:
+    """Launches against designs of fixed blocks, which find the same; one library is 10 % better."""
+    for name in (NORMAL, "skewed (exponential), s 3 %"):
+        rng = np.random.default_rng([len(name), 3])
+        costs, right, fixed = [], 0, 0
+        for _ in range(campaigns):
+            logs = launches(rng, NOISES[name], BETTER, GREATEST)
+            ended = campaign(logs)
+            costs.append(ended.cost)
+            right += best_choice(ended.found) == "d"
+            fixed += best_choice(judged(logs[:, :, :FIXED])) == "d"
+        for blocks in (GREATEST, FIXED):
+            yield mean(
+                f"one library 10 % better, {name}: share of launches saved against {blocks} blocks",
+                [1 - cost / blocks for cost in costs],
+                least=0.333,
+            )
+        yield share("… it is the best choice", right, campaigns, least=0.95)
+        yield share(f"… it is the best choice after {FIXED} blocks", fixed, campaigns)
+
+
+def extended(campaigns: int) -> Iterator[Row]:
+    """All alike, six blocks, and extended by six three times, or until any word is wrong."""
+    for name, noise in NOISES.items():
+        rng = np.random.default_rng([len(name), 28])
+        wrong = hold = first = 0
+        for _ in range(campaigns):
+            logs = launches(rng, noise, ALIKE, EXTENDED[-1])
+            first += wrong_words(judged(logs[:, :, : EXTENDED[0]]), ALIKE)
+            runs = (extended_run(logs, EXTENDED[:ends]) for ends in range(2, len(EXTENDED) + 1))
+            found = [compare_environments(run, check_labels(run.plan.cases)) for run in runs]
+            wrong += any(wrong_words(one, ALIKE) for one in found)
+            hold += all(bounds_hold(one, ALIKE) for one in found)
+        what = f"all alike, extended three times, {name}"
+        yield share(f"{what}: a wrong word in any of its reports", wrong, campaigns, most=0.05)
+        yield share("… all bounds of all of them hold", hold, campaigns, least=0.95)
+        yield share("… a wrong word of the report before", first, campaigns, most=0.05)
+
+
+CHOICE = Bench(
+    "Choice: campaigns shaped as `mpi-choice`",
+    (6, 40, 400),
+    (survivors, power, dependent_blocks, errors_and_coverage),
+)
+SEQUENTIAL = Bench(
+    "Choice: blocks added until it is known", (4, 24, 400), (saved, extended, errors)
+)

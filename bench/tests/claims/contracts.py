@@ -8,36 +8,37 @@ what was declared comes from plugins/contract/risks.py.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace as replaced
-from functools import cached_property
+from dataclasses import dataclass, replace
+from datetime import date
 from math import log
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from assay.plan import Narrowing, make_plan
 from assay.schema import load_campaign
 from assay.sites.site import SiteFacts
-from bench.rows import Row, efforts, share
+from bench.rows import Bench, Row, share
 from bench.tests.claims.acceptance import criteria_of, criterion
-from bench.tests.simulated.contract_machines import SimulatedMachines, machine_chances
 from plugins.contract.reliability import (
     Demonstration,
     availability_pass_chance,
     mean_time_bounds,
     pass_chance,
 )
-from plugins.contract.risks import MARGIN, chances
+from plugins.contract.risks import Chances, chances, evidence_of, planned_values, selections_of
 from plugins.contract.stability.booking import Booked, Outage, Spell
 from plugins.contract.stability.judge import Figures
 from plugins.contract.stability.ledger import Classed, WatchTerms
 from records.criteria import Criteria
 from records.run.plan import Plan
+from records.site.limits import Nominal
+from reports.judgement import Judgement
+from reports.statistics.descriptive import Vector
+from reports.verdicts.acceptance.judge import judge
 
-TOPIC = "Contracts: the risks of buyer and vendor against those declared"
-RUNS = efforts(300, 10_000, 10_000)
+#: Of HPL's rate, flop/s.
+LIMIT = 1e9
 #: The greatest distance of what was found from what was declared.
 POINT = 0.01
 #: Repeats, re-runs, spread of a launch, and how much better than the limit the promise is.
@@ -53,44 +54,71 @@ SITE = SiteFacts(
 
 #: A period of stability, without a promise.
 PERIOD_S, NODES = 30 * 86400.0, frozenset({"n1", "n2", "n3", "n4"})
-PERIOD = WatchTerms(at=0.0, site="simulated", every_s=60.0, length_s=PERIOD_S)
+PERIOD: dict[str, Any] = {"at": 0.0, "site": "simulated", "every_s": 60.0, "length_s": PERIOD_S}
 
 
 @dataclass(frozen=True)
-class Design:
-    """A limit held against HPL's rate: repeats, re-runs, and the spread of a launch."""
+class SimulatedMachines:
+    """Evidence of machines whose values are at a `level`, but of the first peer, a share of it.
+    `drift`: the coefficient of variation of what all values of a block have in common."""
 
-    repeats: int
-    reruns: int
+    plan: Plan
+    criteria: Criteria
     cv: float
+    level: float = 1.0
+    first: float = 1.0
+    drift: float = 0.0
 
-    @cached_property
-    def criteria(self) -> Criteria:
-        """The criterion by itself."""
-        limit = criterion("limit", "hpl", "rate", at_least=1e9, unit="flop/s")
-        return criteria_of(limit, confidence_of="all", rerun_blocks=3, reruns_at_most=self.reruns)
+    def judged_to_the_end(self, seed: int) -> Judgement:
+        """Judge a machine, and run it again as long as the judgement asks for it."""
+        rng, planned, more = np.random.default_rng(seed), self.plan.blocks, self.criteria
+        last = planned + more.reruns_at_most * more.rerun_blocks
+        common = self.drift * rng.standard_normal(last + 1) if self.drift else np.zeros(last + 1)
+        every = [*planned_values(self.plan, selections_of(more.criteria))]
+        levels = self.level * np.array([self.first, *[1.0] * (len(every) - 1)])
 
-    @cached_property
-    def plan(self) -> Plan:
-        """HPL on all nodes."""
-        only = Narrowing(environments=("mpich",), checks=("hpl",), blocks=self.repeats)
-        return make_plan(load_campaign("acceptance"), SITE, only)
+        def drawn(place: int, blocks: range) -> Vector:
+            scatter = np.exp(self.cv * rng.standard_normal(len(blocks)) + common[blocks])
+            return np.asarray(levels[place] * scatter)
 
-    def machines(self, margin: float) -> SimulatedMachines:
-        """Machines whose median is better than the limit by `margin`."""
-        share_of_good = (1 + margin) / MARGIN
-        return SimulatedMachines(self.plan, self.criteria, self.cv, {"rate": share_of_good})
+        first = range(1, planned + 1)
+        values = [
+            replace(blank, blocks=np.array(first), values=drawn(place, first))
+            for place, blank in enumerate(every)
+        ]
+        for count in range(more.reruns_at_most + 1):
+            found = judge(more, evidence_of(self.plan, Nominal(), values), date(2000, 1, 1), count)
+            if not found.rerun:
+                break
+            start = planned + 1 + count * more.rerun_blocks
+            again = range(start, start + more.rerun_blocks)
+            for place, before in enumerate(values):
+                if before.case.id in found.rerun:
+                    blocks = np.concatenate([before.blocks, again])
+                    together = np.concatenate([before.values, drawn(place, again)])
+                    values[place] = replace(before, blocks=blocks, values=together)
+        return found
 
-    def verdicts(self, margin: float, count: int) -> list[str]:
-        """The verdicts of so many of them."""
-        machines = self.machines(margin)
-        return [machines.judged_to_the_end(one).verdict for one in range(count)]
+
+def machine_chances(machines: SimulatedMachines, count: int, first: int = 0) -> Chances:
+    """Chances of the last criterion of so many simulated machines, from a seed on."""
+    seeds = range(first, first + count)
+    words = [machines.judged_to_the_end(seed).criteria[-1].effective for seed in seeds]
+    return Chances(words.count("PASS") / count, words.count("FAIL") / count)
+
+
+def machines_of(asked: dict[str, Any], blocks: int, reruns: int, cv: float) -> SimulatedMachines:
+    """Machines judged by one criterion on launches of its check on all nodes."""
+    criteria = criteria_of(asked, confidence_of="all", rerun_blocks=3, reruns_at_most=reruns)
+    only = Narrowing(environments=("mpich",), checks=(asked["check"],), blocks=blocks)
+    return SimulatedMachines(make_plan(load_campaign("acceptance"), SITE, only), criteria, cv)
 
 
 def rows(contracts: int) -> Iterator[Row]:
     """All lines, of so many contracts each."""
+    limit = criterion("limit", "hpl", "rate", at_least=LIMIT, unit="flop/s")
     for repeats, reruns, cv, promise in DESIGNS:
-        design = Design(repeats, reruns, cv)
+        design = machines_of(limit, repeats, reruns, cv)
         again = f" and {reruns} re-runs of 3, judged after each" if reruns else ""
         words = f"{repeats} launches{again}, CV {cv:.0%}"
         for at, margin in (
@@ -98,18 +126,23 @@ def rows(contracts: int) -> Iterator[Row]:
             (f"at the promise, {promise:.0%} better", promise),
         ):
             declared = chances(design.criteria, repeats, log(1 + margin), cv)
-            found = design.verdicts(margin, contracts)
-            head = f"{words}: a machine {at}"
-            yield _near(f"{head} passes", found.count("PASS"), contracts, declared.passed)
-            yield _near("… and fails", found.count("FAIL"), contracts, declared.failed)
-            if not margin:
-                passed = found.count("PASS")
-                yield share(
-                    "… no more pass than the confidence allows", passed, contracts, most=0.05
-                )
+            found = machine_chances(replace(design, level=LIMIT * (1 + margin)), contracts)
+            what = f"{words}: a machine {at} passes"
+            yield from _against(declared, found, contracts, what, at_limit=not margin)
     yield from _peers(contracts)
     for better in (1.0, 6.0):
         yield from _periods(contracts, better)
+
+
+def _against(
+    declared: Chances, found: Chances, of: int, what: str, *, at_limit: bool
+) -> Iterator[Row]:
+    """Chances that were found against those declared."""
+    yield _near(what, round(found.passed * of), of, declared.passed)
+    yield _near("… and fails", round(found.failed * of), of, declared.failed)
+    if at_limit:
+        most = "… no more pass than the confidence allows"
+        yield share(most, round(found.passed * of), of, most=0.05)
 
 
 def _near(what: str, hits: int, of: int, declared: float) -> Row:
@@ -126,16 +159,10 @@ def peers(kind: str) -> tuple[SimulatedMachines, SimulatedMachines]:
         "links": ("alltoall_pairs", "pair_bandwidth", {"at_least": 0.93}),
         "spread": ("su3_rmd", "program_time", {"cv_at_most": 0.05}),
     }[kind]
-    criteria = criteria_of(
-        criterion(kind, check, metric, **limit),
-        **{"confidence_of": "all", "rerun_blocks": 3, "reruns_at_most": 3},
-    )
-    only = Narrowing(environments=("mpich",), checks=(check,), blocks=8)
-    plan = make_plan(load_campaign("acceptance"), SITE, only)
-    good = SimulatedMachines(plan, criteria, 0.02, {})
+    good = machines_of(criterion(kind, check, metric, **limit), 8, 3, 0.02)
     if kind == "spread":
-        return good, replaced(good, cv=0.05)
-    return good, replaced(good, defects={metric: 0.95 if kind == "nodes" else 0.93})
+        return good, replace(good, cv=0.05)
+    return good, replace(good, first=0.95 if kind == "nodes" else 0.93)
 
 
 def _peers(contracts: int) -> Iterator[Row]:
@@ -145,15 +172,10 @@ def _peers(contracts: int) -> Iterator[Row]:
         good, bad = peers(kind)
         for what, machine in (("one at the limit", bad), ("all alike, CV 2 %", good)):
             declared = machine_chances(machine, contracts)
-            drifting = replaced(machine, drift=0.0 if kind == "spread" else 0.05)
+            drifting = replace(machine, drift=0.0 if kind == "spread" else 0.05)
             found = machine_chances(drifting, contracts, first=contracts)
-            passed, failed = (round(one * contracts) for one in (found.passed, found.failed))
             head = f"{kind}, 8 launches and 3 re-runs of 3: {what}: passes"
-            yield _near(head, passed, contracts, declared.passed)
-            yield _near("… and fails", failed, contracts, declared.failed)
-            if machine is bad:
-                most = "… no more pass than the confidence allows"
-                yield share(most, passed, contracts, most=0.05)
+            yield from _against(declared, found, contracts, head, at_limit=machine is bad)
 
 
 def _periods(contracts: int, better: float) -> Iterator[Row]:
@@ -168,12 +190,12 @@ def _periods(contracts: int, better: float) -> Iterator[Row]:
     for name, watch, count, passed, failed in (
         (
             "MTBI",
-            replace(PERIOD, mtbi_s=PERIOD_S / length),
+            WatchTerms(**PERIOD, mtbi_s=PERIOD_S / length),
             length,
             1 - test.vendors_risk(better),
             1 - pass_chance(length, missed - 1, better),
         ),
-        ("availability", replace(PERIOD, availability=0.99), 0.01 * hours, down, 1 - down),
+        ("availability", WatchTerms(**PERIOD, availability=0.99), 0.01 * hours, down, 1 - down),
     ):
         found = list[list[str]]()
         for outages in rng.poisson(count / better, contracts):
@@ -200,3 +222,10 @@ def _looks(watch: WatchTerms, begins: Any, ends: Any) -> list[str]:
         booked = Booked(watch, [0.0, now], [], seen, dict.fromkeys(NODES, 0.0), [], [], [])
         found.append(Figures(booked).criteria[0].verdict)
     return found
+
+
+CONTRACTS = Bench(
+    "Contracts: the risks of buyer and vendor against those declared",
+    (300, 10_000, 10_000),
+    (rows,),
+)

@@ -16,15 +16,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from bench.rows import Row, efforts, share
+from bench.rows import Bench, Row, share
 from plugins.predict.predict import predict
 from plugins.predict.subjects import squarest_grid
 from plugins.predict.tests.scaling_machine import LATTICE, Truth, machine_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 
-TOPIC = "Predicting other node counts"
-RUNS = efforts(5, 40, 400)
 COUNTS = {"1 to 4": (1, 2, 4), "1 to 16": (1, 2, 4, 8, 16)}
 TARGETS = (64, 256, 1024)
 
@@ -79,6 +77,4 @@ def _campaign(truth: Truth, counts: Sequence[int], seed: int) -> Iterator[tuple[
             yield f"{item.check}, {item.scaling}", one.time_s.holds(true_s)
 
 
-def rows(campaigns: int) -> Iterator[Row]:
-    """All rows of so many campaigns."""
-    yield from applications(campaigns)
+PREDICTION = Bench("Predicting other node counts", (5, 40, 400), (applications,))

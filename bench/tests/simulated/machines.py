@@ -91,23 +91,17 @@ class Machine:
         return [f"n{number + 1}" for number in range(self.nodes)]
 
     @property
-    def switches(self) -> dict[str, SwitchDescription]:
-        """Leaf switches below one switch, as a site describes them."""
+    def tree(self) -> Topology:
+        """Leaf switches below one switch."""
         leaves = {}
         for leaf in range(-(-self.nodes // LEAF)):
             nodes = f"n[{leaf * LEAF + 1}-{min((leaf + 1) * LEAF, self.nodes)}]"
             leaves[f"s{leaf + 1}"] = SwitchDescription(nodes=nodes)
-        return {**leaves, "top": SwitchDescription(switches=f"s[1-{len(leaves)}]")}
-
-    @property
-    def tree(self) -> Topology:
-        """Topology of these switches."""
-        return Topology(self.switches)
+        return Topology(leaves | {"top": SwitchDescription(switches=f"s[1-{len(leaves)}]")})
 
     def bandwidth_shares(self, low: Indices, high: Indices) -> Floats:
         """The true share of each pair: the least on its way."""
-        own = np.ones(self.nodes)
-        own[[*self.interfaces]] = [*self.interfaces.values()]
+        own: Floats = np.array([self.interfaces.get(node, 1.0) for node in range(self.nodes)])
         found = np.minimum(own[low], own[high])
         leaves = [(np.arange(k * LEAF, (k + 1) * LEAF), s) for k, s in self.uplinks.items()]
         for below, share in [*leaves, *self.groups]:
@@ -128,12 +122,6 @@ class Machine:
     def _across(self, below: Collection[int], low: Indices, high: Indices) -> NDArray[np.bool_]:
         inside = np.isin(np.arange(self.nodes), list(below))
         return np.asarray(inside[low] != inside[high])
-
-    def node_shares(self) -> Floats:
-        """The true share of each node's rates."""
-        found = np.ones(self.nodes)
-        found[[*self.slow_nodes]] = [*self.slow_nodes.values()]
-        return found
 
 
 def measured_pairs(
@@ -176,16 +164,11 @@ def write_run(
     blocks: int = 5,
     checks: Sequence[str] = CHECKS,
     site: Mapping[str, Any] | None = None,
-    holes: Collection[tuple[str, str]] = (),
 ) -> Path:
-    """A whole run of the machine; `holes` are (metric, node or "n1–n2") that give no value."""
+    """A whole run of the machine."""
 
     def edit(record: dict[str, Any]) -> dict[str, Any]:
-        metrics = [
-            one
-            for one in _metrics(record["check"], machine, noise, rng)
-            if (one["name"], "–".join(one.get("at", {}).values())) not in holes
-        ]
+        metrics = _metrics(record["check"], machine, noise, rng)
         return record | {"nodes": machine.names, "metrics": metrics, "flags": [], "artifacts": {}}
 
     (directory / "raw").mkdir(parents=True)
@@ -216,9 +199,9 @@ def _metrics(
         return [metric("program_time", "s", "lower", 60 * np.exp(-noise.draw(rng, 1)[0]))]
     if check == "node":
         drift = noise.drift * rng.standard_normal()
+        shares = np.array([machine.slow_nodes.get(node, 1.0) for node in range(machine.nodes)])
         for name, (centre, unit) in NODE_RATES.items():
-            logs = noise.draw(rng, machine.nodes) + drift
-            values = centre * machine.node_shares() * np.exp(logs)
+            values = centre * shares * np.exp(noise.draw(rng, machine.nodes) + drift)
             for node, value in zip(names, values.tolist(), strict=True):
                 found.append(metric(name, unit, "higher", value, node=node))
         return found

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
@@ -58,9 +58,7 @@ class Event:
     never alarms: stage B alone.
 
     `grows` is a second step, GROWS_AFTER nights after the first; the steps end `lasts` nights
-    after `at`. A launch is slower by `slow_by` with the chance `slow_launches`. `nodes`: how many
-    the site has, of which four run each night, drawn anew; they add up their own effects, normal
-    with the spread `node_spread` each, the same for all series.
+    after `at`. A launch is slower by `slow_by` with the chance `slow_launches`.
     """
 
     name: str
@@ -76,8 +74,6 @@ class Event:
     lasts: int | None = None
     slow_launches: float = 0.0
     slow_by: float = 0.08
-    nodes: int = 0
-    node_spread: float = 0.0
 
 
 def simulate(
@@ -95,27 +91,14 @@ def simulate(
     level[stepped] *= 1 + event.step
     level[stepped & (after >= GROWS_AFTER)] *= 1 + event.grows
     level *= 1 + event.drift * np.clip(after / 60, 0, 1)
-    sets, slower_nodes = _node_sets(rng, event, nights)
-    night = level * slower_nodes * (1 + 0.5 * spread * noise(rng, shape))
+    night = level * (1 + 0.5 * spread * noise(rng, shape))
     bad = np.where(rng.random(shape) < event.bad_share, 1 + event.bad_step, 1.0)
     again = bad if event.whole_night else np.ones(shape)
     again = np.full(shape, 0.5) if event.good_reruns else again
     values, reruns = (
         _medians(rng, night * slower, noise, spread, event) for slower in (bad, again)
     )
-    return history_of(values, reruns, event.context_at, sets)
-
-
-def _node_sets(
-    rng: np.random.Generator, event: Event, nights: int
-) -> tuple[list[tuple[str, ...]], Matrix]:
-    """The nodes of each night, and how much slower they are than the site's mean."""
-    if not event.nodes:
-        return [("n1", "n2")] * nights, np.ones(nights)
-    effects = event.node_spread * rng.standard_normal(event.nodes)
-    drawn = [sorted(rng.choice(event.nodes, 4, replace=False).tolist()) for _ in range(nights)]
-    sets = [tuple(f"n{node + 1}" for node in nodes) for nodes in drawn]
-    return sets, np.array([1 + effects[nodes].sum() for nodes in drawn])
+    return history_of(values, reruns, event.context_at)
 
 
 def _medians(
@@ -129,9 +112,10 @@ def _medians(
 
 
 def history_of(
-    values: Matrix, reruns: Matrix, context_at: int | None, sets: list[tuple[str, ...]]
+    values: Matrix, reruns: Matrix, context_at: int | None, sets: Sequence[tuple[str, ...]] = ()
 ) -> History:
-    """The history of values of series by night."""
+    """The history of values of series by night; `sets`: the nodes of each, if they differ."""
+    sets = sets or [("n1", "n2")] * values.shape[1]
     contexts = ({"host.kernel": "6.1"}, {"host.kernel": "6.2"})
     nights = [
         Night(

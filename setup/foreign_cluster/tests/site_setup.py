@@ -1,27 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual cluster that looks like a certain site: several users, links, devices, daemons.
+"""A virtual cluster that looks like a certain site: several users, links, devices, daemons; as
+common.yaml and NAME.yaml describe it. `setup/foreign-cluster COMMAND NAME …` runs it.
 
 Its hosts see all of the cluster's folder as /cluster.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from stat import S_IFCHR
+from typing import Any
+
+import msgspec
+import yaml
+from ClusterShell.NodeSet import NodeSet
 
 import virtual_cluster
 from records.errors import AssayError
 from virtual_cluster import Cluster, ClusterSpec, daemons, host, namespaces
 from virtual_cluster.api import Additions, Progress, silent, user_environment
-from virtual_cluster.spec import NODE_PATTERN
+from virtual_cluster.daemons import common_settings
+from virtual_cluster.spec import NODE_PATTERN, address_plan
 from virtual_cluster.state import State, folders
 
+_HERE = Path(__file__).resolve().parents[1]
+#: Where setup/unpacked.sh puts packages.
+_UNPACKED = _HERE.parents[1] / "build" / "unpacked"
+#: Device that files of generic resources are: that of /dev/null.
+_NULL = os.makedev(1, 3)
 USER_PATTERN = re.compile(r"[a-z][a-z0-9]{0,11}")
 #: Id of the first user; the machine knows none of them.
 _FIRST_USER = 61000
@@ -176,3 +190,154 @@ def _secret(state: State) -> Path:
 
 def _succeeds(argv: Sequence[str]) -> bool:
     return host.run(argv, check=False).returncode == 0
+
+
+def description(name: str) -> dict[str, Any]:
+    """Both files of this cluster as one mapping, the values of the site filled in."""
+    text = "\n".join((_HERE / f"{part}.yaml").read_text() for part in ("common", name))
+    found = yaml.safe_load(text)
+    values = {key: found[key] for key in ("account", "limit")}
+    cores = {node: count for names, count in found["nodes"].items() for node in NodeSet(names)}
+    values |= {"name": name, "address": address_plan([*cores])["login"]}
+    for key, value in values.items():
+        text = text.replace(f"{{{key}}}", str(value))
+    return {**yaml.safe_load(text), "cores": cores}
+
+
+def described(name: str) -> SiteSetup:
+    """The site of this name, on a machine with the programs of this one's /usr/bin."""
+    found = description(name)
+    programs = sorted(entry.name for entry in Path("/usr/bin").iterdir())
+    devices = dict.fromkeys(found.get("devices", ()), _NULL)
+    devices |= dict.fromkeys(found.get("hidden_files", ()), 0)
+    devices |= {
+        f"hidden/{program}": 0
+        for program in programs
+        if any(re.fullmatch(pattern, program) for pattern in found["hidden"])
+    }
+    files = found["files"] | found.get("site_files", {}) | unpacked(found) | module_files(found)
+    files["etc/slurm.conf"] = slurm_conf(found)
+    links = {
+        f"opt/{module}/bin/{link}": f"/cluster/system/{program}"
+        for module, family in found["modules"].items()
+        for link, program in module_programs(found, family, programs).items()
+    }
+    for user in found["users"]:
+        orders = [[word.replace("{user}", user) for word in order] for order in found["each_user"]]
+        found["daemons"][-1]["after"] += orders
+    begin = found.get("maintenance")
+    return SiteSetup(
+        cores=found["cores"],
+        users=tuple(found["users"]),
+        files=files,
+        login=found["login"],
+        network=found["network"],
+        links=links,
+        devices=devices,
+        mounts=found["mounts"] + found["modules_mounts"],
+        daemons=msgspec.convert(found["daemons"], tuple[LoginDaemon, ...]),
+        commands=(maintenance(begin, "120", "yearly_service"),) if begin else (),
+        programs=found["programs"],
+    )
+
+
+def unpacked(found: dict[str, Any]) -> dict[str, str]:
+    """Text of the files of packages that the site has and this machine cannot have."""
+    paths = [path for form in found.get("unpacked", ()) for path in sorted(_UNPACKED.glob(form))]
+    if found.get("unpacked") and not paths:
+        first = found["unpacked"][0]
+        package = first.partition("/")[0]
+        raise AssayError(f"{_UNPACKED}: {first} is not there; run setup/unpacked.sh {package}")
+    files = [path for path in paths if path.is_file()]
+    return {str(path.relative_to(_UNPACKED)): path.read_text() for path in files}
+
+
+def module_files(found: dict[str, Any]) -> dict[str, str]:
+    """Text of the site's module files: those of MPIs, and what `module_texts` says further."""
+    head = "#%Module1.0\n" if found["module"].startswith("#%") else ""
+    files = {name: f"{head}{text}\n" for name, text in found["module_texts"].items()}
+    for module, family in found["modules"].items():
+        variables = found["families"][family].get("variables", {}).items()
+        lines = [found["variable"].format(key=key, value=value) for key, value in variables]
+        text = "\n".join([found["module"], *lines, files.get(module, "").removeprefix(head)])
+        values = {
+            "module": module.split("/")[0],
+            "family": family,
+            "folder": f"/cluster/opt/{module}",
+        }
+        for key, value in values.items():
+            text = text.replace(f"{{{key}}}", value)
+        files[module] = text
+    return {f"modules/{name}{found['module_ending']}": text for name, text in files.items()}
+
+
+def slurm_conf(found: dict[str, Any]) -> str:
+    """Text of slurm.conf: lines of the site replace those of the same key."""
+    common = common_settings("root")
+    lines = (common + found["files"]["etc/slurm.conf"]).splitlines()
+    given = {line.partition("=")[0] for line in found["slurm.conf"].splitlines()}
+    return "\n".join([*(s for s in lines if s.partition("=")[0] not in given), found["slurm.conf"]])
+
+
+def module_programs(
+    found: dict[str, Any], family: str, programs: Collection[str]
+) -> dict[str, str]:
+    """The links in a module's bin folder: name → program of /usr/bin."""
+    own = re.compile(found["families"][family]["programs"])
+    links = {one.removesuffix(f".{family}"): one for one in programs if one.endswith(f".{family}")}
+    return links | {one: one for one in programs if own.fullmatch(one)}
+
+
+def maintenance(begin: str, minutes: str, name: str) -> tuple[str, ...]:
+    """Command of an administrator who reserves all nodes."""
+    words = (f"ReservationName={name}", f"StartTime={begin}", f"Duration={minutes}", "Users=root")
+    return ("scontrol", "create", "reservation", *words, "Nodes=ALL", "Flags=MAINT,IGNORE_JOBS")
+
+
+_COMMANDS = {
+    "up": "bring it up",
+    "down": "take it down; nothing of it is left",
+    "admin": "COMMAND …: as the site's administrator",
+    "login": "USER [COMMAND …]: a login shell, or a command in one",
+    "maintenance": "BEGIN MINUTES RESERVATION: reserve all nodes",
+}
+
+
+def _entered(cluster: Cluster, command: str, words: list[str]) -> list[str]:
+    """The command that runs within the cluster."""
+    if command == "login":
+        user, *words = words or [""]
+        return login_command(cluster, user, words or ["bash", "-l"])
+    if command == "maintenance":
+        words = list(maintenance(*words))
+    return cluster.admin_command(words)
+
+
+def main() -> int:
+    """Run one command; gives the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="foreign-cluster",
+        description="A site for tests, described in NAME.yaml.",
+        epilog=" · ".join(f"{name}: {text}" for name, text in _COMMANDS.items()),
+    )
+    parser.add_argument("command", choices=_COMMANDS)
+    parser.add_argument("name")
+    parser.add_argument("words", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    try:
+        if arguments.command == "up":
+            up(arguments.name, described(arguments.name), print)
+        elif arguments.command == "down":
+            virtual_cluster.down(arguments.name, print)
+        else:
+            words = arguments.words[arguments.words[:1] == ["--"] :]
+            words = _entered(virtual_cluster.load(arguments.name), arguments.command, words)
+            os.execvp(words[0], words)  # noqa: S606
+    except AssayError as error:
+        print(f"foreign-cluster: {error}", file=sys.stderr)
+        return error.status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

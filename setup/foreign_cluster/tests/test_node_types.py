@@ -5,16 +5,20 @@ Run by `make test-site` on the cluster of twain.yaml, whose names, limits, modul
 unlike those of test_site.py; Slurm manages memory and GPUs there.
 """
 
+import os
+import pty
 import re
+import select
+import signal
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Self
 
 import pytest
 import yaml
 
 from setup.foreign_cluster.tests import site_setup
-from setup.foreign_cluster.tests.person import Person
 from setup.foreign_cluster.tests.walk import NEEDS_SITE, PATIENCE_S, Walk, Wheels, walk_on
 
 pytestmark = NEEDS_SITE
@@ -154,10 +158,56 @@ def test_what_cannot_be_granted_is_refused_before_the_run(one, resources, said, 
     assert not list((one.home(USER) / "results").glob("asked/*"))
 
 
+class Person:
+    """Starts a command on a terminal of its own. Use as a context manager: leaving it hangs up."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self.shown = ""
+        self._pid, self._terminal = pty.fork()
+        if self._pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests in the background ignore it
+            os.execvp(argv[0], list(argv))  # noqa: S606
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._terminal)
+
+    def sees(self, text: str, keys: bytes = b"") -> None:
+        """Press keys, again after each second, until this is shown."""
+        deadline, pressed = time.monotonic() + PATIENCE_S, 0.0
+        while text not in self.shown:
+            now = time.monotonic()
+            assert now < deadline, f"not shown: {text}\n{self.shown}"
+            if now - pressed > 1:
+                os.write(self._terminal, keys)
+                pressed = now
+            assert self._read(), f"ended before: {text}\n{self.shown}"
+
+    def ends(self) -> int:
+        """The exit status, once the command has ended."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self._read():
+            assert time.monotonic() < deadline, f"does not end\n{self.shown}"
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+    def _read(self) -> bool:
+        """Take over what is shown within a second; whether the terminal is still there."""
+        if select.select([self._terminal], [], [], 1.0)[0]:
+            with suppress(OSError):  # EIO: nobody has the terminal open any more
+                text = os.read(self._terminal, 1 << 16).decode(errors="replace")
+                print(text, end="", flush=True)
+                self.shown += text.replace("\r\n", "\n")
+                return bool(text)
+            return False
+        return True
+
+
 def test_ctrl_c_leaves_nothing_half_written(one):
-    with Person(one.argv(USER, [ASSAY, "site", "init", "dropped"]), PATIENCE_S) as person:
+    with Person(one.argv(USER, [ASSAY, "site", "init", "dropped"])) as person:
         person.sees("probe jobs of")
-        person.interrupts("nothing is written")
+        person.sees("nothing is written", keys=b"\x03")
         assert person.ends() == 4
     assert not (one.home(USER) / "site-config" / "dropped").exists()
     assert not list((site_setup.users(NAME)[USER] / "assay-work").glob("assay-probe-*"))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from setup.foreign_cluster.tests import description
+from setup.foreign_cluster.tests import site_setup
 from setup.foreign_cluster.tests.walk import NEEDS_SITE, Walk, Wheels, walk_on
 
 pytestmark = NEEDS_SITE
@@ -83,7 +83,7 @@ def all_ok(walk: Walk, user: str, count: int, name: str = "tiny") -> bool:
 def test_from_clone_to_report(ready, site):
     user = ready.users()[0]
     print(site)
-    modules = description.description(NAME)["modules"]
+    modules = site_setup.description(NAME)["modules"]
     assert len(yaml.safe_load(site)["environments"]) == len(modules)
     words = f".venv/bin/assay run quick --site {NAME} --checks pt2pt,startup --blocks {BLOCKS}"
     done = ready.user(user, words)
@@ -121,7 +121,7 @@ def test_killed_and_resumed_through_a_maintenance(ready, site):
     running.until_shown("[1/4]", "the first record")
     running.process.kill()
     running.process.wait()
-    ready.admin(*description.maintenance("now", "120", "service"))
+    ready.admin(*site_setup.maintenance("now", "120", "service"))
     resumed = ready.start(
         user, "sh", "-c", "exec .venv/bin/assay run --resume results/tiny/* --plain"
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import virtual_cluster
-from setup.foreign_cluster.tests import description, site_setup
+from setup.foreign_cluster.tests import site_setup
 from setup.tests.repacked import repack_all
 from virtual_cluster import Cluster, host, namespaces
 from virtual_cluster.state import folders
@@ -209,7 +209,7 @@ def walk_on(name: str, wheels: Wheels) -> Iterator[Walk]:
         yield Walk(name)
         return
     try:
-        site_setup.up(name, description.site(name), print)
+        site_setup.up(name, site_setup.described(name), print)
         bundle = ["git", "-C", str(ROOT), "bundle", "create", "-q", str(root / "assay.git"), "HEAD"]
         subprocess.run(bundle, check=True)
         shutil.copytree(wheels.folder, root / "wheels")
