@@ -31,9 +31,9 @@ from records.text.plain_text import masked, one_line
 from records.waiting import NOTIFY_S
 from reports.notation.units import count_text
 from reports.render.formats import junit
-from reports.verdicts.nightly.answer import answer_of_night
-from reports.verdicts.nightly.check import Checked, check_history, read_night
-from reports.verdicts.nightly.result import night_result
+from reports.verdicts.nightly.evidence import read_night
+from reports.verdicts.nightly.judge import Checked, check_history
+from reports.verdicts.nightly.result import answer_of_night, night_result
 
 #: Launches of each case that is run again.
 RERUN_BLOCKS = 5

@@ -23,10 +23,10 @@ from records.history.reading import read_history
 from records.history.store import Store
 from reports.statistics.descriptive import MAD, Matrix
 from reports.statistics.levels import Peers, deviations_of, reach_of, scores_of
-from reports.verdicts.nightly.check import Checked, newest_night
 from reports.verdicts.nightly.detection import level_shift
-from reports.verdicts.nightly.tonight import Rules, floors_of, rules_for
-from reports.verdicts.nightly.wording import case_names
+from reports.verdicts.nightly.evidence import Rules, floors_of, rules_for
+from reports.verdicts.nightly.forms import case_names
+from reports.verdicts.nightly.judge import Checked, newest_night
 
 #: Launches of a series below which its reference, or of a node below which the node, is not judged.
 LEAST_LAUNCHES, LEAST_OF_A_NODE = 10, 5

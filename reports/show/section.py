@@ -19,13 +19,7 @@ from reports.notation.labels import point_text
 from reports.notation.units import count_text, mean_words, readable_unit, sentence_case
 from reports.show import lines
 from reports.show.panel import Axis, Picture
-from reports.show.rows import (
-    in_reading_order,
-    measured_in,
-    row_label,
-    side_by_side,
-    value_cell,
-)
+from reports.show.rows import in_reading_order, measured_in, row_label, side_by_side, value_cell
 from reports.show.tables import MOST_ROWS, Cell, Column, Lead, Table, pivot, slug
 
 #: Pictures of one section, and lines of each of its tables; what is beyond stands in summary.csv.

@@ -29,7 +29,7 @@ from reports.tests.synthetic import case, rewrite, write_run
 from reports.tests.test_acceptance_document import CRITERIA
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.comparison import compare, comparison_result
-from reports.verdicts.nightly.check import check_history
+from reports.verdicts.nightly.judge import check_history
 from reports.verdicts.nightly.result import night_result
 
 needs_browser = pytest.mark.skipif(

@@ -12,10 +12,10 @@ from reports.statistics.descriptive import (
     fisher_greater,
     lag_1,
     log_ratio_interval,
+    paired_effects,
     serial_dependence,
 )
 from reports.statistics.max_t import JointBounds, Question, answers, detectable_at_least_blocks
-from reports.statistics.signed_rank import paired_effects
 
 pytestmark = pytest.mark.numerical
 

@@ -18,13 +18,10 @@ from reports.load.nights import nights_of as comparable
 from reports.render.formats import junit
 from reports.render.html import page
 from reports.show.tables import Table
-from reports.verdicts.nightly.answer import answer_of_night
-from reports.verdicts.nightly.check import Checked
-from reports.verdicts.nightly.judge import judge
-from reports.verdicts.nightly.pictures import trend
-from reports.verdicts.nightly.result import night_result
-from reports.verdicts.nightly.tonight import evidence, rules_for
-from reports.verdicts.nightly.wording import natural_order
+from reports.verdicts.nightly.evidence import evidence, rules_for
+from reports.verdicts.nightly.forms import natural_order
+from reports.verdicts.nightly.judge import Checked, judge
+from reports.verdicts.nightly.result import answer_of_night, night_result, trend
 
 pytestmark = pytest.mark.numerical
 

@@ -22,13 +22,11 @@ from reports.load.nights import nights_of as comparable
 from reports.render.formats import junit
 from reports.render.terminal import text
 from reports.tests.test_nightly_answer import nights_of
-from reports.verdicts.nightly.answer import answer_of_night
-from reports.verdicts.nightly.check import Checked, read_night
 from reports.verdicts.nightly.detection import peers_of_night
+from reports.verdicts.nightly.evidence import evidence, read_night, rules_for
 from reports.verdicts.nightly.forms import Verdict
-from reports.verdicts.nightly.judge import judge
-from reports.verdicts.nightly.result import night_result
-from reports.verdicts.nightly.tonight import evidence, rules_for
+from reports.verdicts.nightly.judge import Checked, judge
+from reports.verdicts.nightly.result import answer_of_night, night_result
 
 pytestmark = pytest.mark.numerical
 

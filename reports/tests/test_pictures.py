@@ -42,7 +42,8 @@ from reports.tests import acceptance_runs
 from reports.tests.synthetic import quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.acceptance.result import acceptance_result
-from reports.verdicts.nightly.check import check_history, read_night
+from reports.verdicts.nightly.evidence import read_night
+from reports.verdicts.nightly.judge import check_history
 from reports.verdicts.nightly.result import night_result
 
 LOOK = Look("#0072B2", "o", ())

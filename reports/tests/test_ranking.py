@@ -29,7 +29,7 @@ from reports.verdicts.choice.tables import (
     score_picture,
     score_table,
 )
-from reports.verdicts.nightly.check import read_night
+from reports.verdicts.nightly.evidence import read_night
 
 pytestmark = pytest.mark.numerical
 

@@ -10,7 +10,7 @@ import pytest
 
 from records.errors import AssayError
 from records.site.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
-from reports.load.scans import Scan
+from reports.load.loading import Scan
 
 NAMES = ["n1", "n2", "n3"]
 META = {NODES_META: json.dumps(NAMES), SWITCHES_META: json.dumps(["s1", "s1", "s2"])}

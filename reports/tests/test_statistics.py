@@ -10,12 +10,10 @@ from scipy import stats  # type: ignore[import-untyped]
 from reports.statistics.descriptive import (
     log_ratio_interval,
     median_weights,
-    summarise,
-    summarise_rows,
-)
-from reports.statistics.signed_rank import (
     paired_effect,
     paired_effects,
+    summarise,
+    summarise_rows,
 )
 
 pytestmark = pytest.mark.numerical

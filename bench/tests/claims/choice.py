@@ -22,8 +22,7 @@ from bench.tests.simulated.campaigns import (
 )
 from reports.analysis.cells import LEAST_DIFFERENCE
 from reports.analysis.compare import Comparisons
-from reports.statistics.descriptive import Matrix
-from reports.statistics.signed_rank import interval_rank
+from reports.statistics.descriptive import Matrix, interval_rank
 
 TOPIC = "Choice: campaigns shaped as `mpi-choice`"
 RUNS = efforts(6, 40, 400)

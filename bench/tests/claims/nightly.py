@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.rows import Row, efforts, share
 from bench.tests.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
-from reports.verdicts.nightly.tonight import rules_for
+from reports.verdicts.nightly.evidence import rules_for
 
 TOPIC = "Nightly: sites of 200 series"
 #: Series a row, series a row with a step, noises.

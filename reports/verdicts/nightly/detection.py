@@ -27,7 +27,7 @@ from records.site.pair_scans import NODE
 from reports.load.nights import SETTLED_NIGHTS, begins_level
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Counts, Mask, peers_of, reach_of, scores_of
-from reports.verdicts.nightly.tonight import Rules
+from reports.verdicts.nightly.evidence import Rules
 
 #: The greatest p of the permutation test.
 P_ENERGY = 1e-4

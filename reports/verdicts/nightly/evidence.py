@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of the nightly verdicts; evidence of one night: its values, their reference, and how much
-worse they may be.
+"""Evidence of one night: from a run directory to a night; its values, their reference, and how much
+worse they may be; the rules of the verdicts.
 
 The rules follow from the alarms allowed. Night-to-night noise is rarely normal, and the spread of a
 series is known from a few dozen nights only; a limit from the normal's tail gives many times the
@@ -11,15 +11,22 @@ quantile that keeps the budget follows from their tail (reports/statistics/level
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
+from records.errors import AssayError
 from records.history import USUAL_FINDS
-from records.history.model import Change, History, Night
+from records.history.model import Change, History, Night, NightValues, SeriesKey, context_of
+from records.site.node_facts import kinds_of
+from records.text.plain_text import one_line
+from reports.load.loading import Run, load_run
 from reports.load.nights import (
     LASTING_NIGHTS,
     LEAST_LAUNCHES,
@@ -32,7 +39,84 @@ from reports.load.nights import (
 from reports.statistics import levels
 from reports.statistics.descriptive import MAD, Matrix
 from reports.statistics.levels import Counts, Mask, last_of, residuals
-from reports.verdicts.nightly.wording import case_names
+from reports.verdicts.nightly.forms import case_names
+
+MOST_FAILURES = 50
+
+
+def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
+    """The night of a run directory: its context, its counts, the values of its ok launches.
+
+    Of each check its deciding metric and those beside it are kept, all metrics where none decides.
+    A metric that is not
+    positive (and may not be zero) is left out with a warning. Raises AssayError for a directory
+    that is no run, whose records are damaged, or that tells no time: nothing of it may then enter
+    a history.
+    """
+    run = load_run(directory)
+    warnings = list(run.warnings)
+    values = []
+    register = run.plan.register
+    for series in run.series:
+        case = run.plan.cases[series.case]
+        if not register.is_kept(case.check, series.metric):
+            continue
+        metric = register.metrics[series.metric]
+        if (series.values <= 0).any() and not metric.may_be_zero:
+            warnings.append(f"{case.id}: {metric.name} is not positive; it was left out")
+            continue
+        key = SeriesKey(
+            case_id=case.id,
+            check=case.check,
+            environment=case.environment,
+            params=case.params,
+            metric=metric.name,
+            unit=metric.unit,
+            better=metric.better,
+            at=dict(series.at),
+            title=register.metric_title(metric.name),
+            check_title=register.check_title(case.check),
+        )
+        values.append(NightValues(key, tuple(series.values.tolist())))
+    return _night(run, directory, warnings), values
+
+
+def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
+    counted = list(run.counted())
+    failures = [
+        f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"
+        f" {launch.status}: {one_line(launch.reason or 'no reason recorded')}"
+        for launch in counted
+        if launch.status in ("failed", "wrong", "lost")
+    ]
+    return Night(
+        run_id=run.run_id,
+        site=run.plan.site,
+        campaign=run.plan.campaign,
+        started_at=_begun(run),
+        context=context_of(run.provenance, run.nodes),
+        nodes=run.nodes,
+        statuses=dict(Counter(launch.status for launch in counted)),
+        failures=tuple(failures[:MOST_FAILURES]),
+        warnings=tuple(warnings),
+        run_path=str(directory),
+        kinds=kinds_of(run.provenance.nodes),
+    )
+
+
+def _begun(run: Run) -> str:
+    """When the run began, or else its first launch, or else as its id says."""
+    starts = (one.started_at for one in run.launches.details.values() if one.started_at)
+    begun = run.provenance.started_at or min(starts, default=run.run_id.partition("-")[0])
+    try:
+        moment = datetime.fromisoformat(begun)
+    except ValueError as error:
+        raise AssayError(
+            f"{run.directory / 'provenance.json'}: `started_at`: found {begun!r:.100}, allowed is a"
+            " time such as 2026-11-20T23:50:11Z; put back the file that `assay run` wrote"
+        ) from error
+    return moment.isoformat().replace("+00:00", "Z")
+
 
 _NIGHTS_A_MONTH = 30
 
