@@ -26,7 +26,7 @@ from reports.statistics.levels import Peers, deviations_of, reach_of, scores_of
 from reports.verdicts.nightly.detection import level_shift
 from reports.verdicts.nightly.evidence import Rules, floors_of, rules_for
 from reports.verdicts.nightly.forms import case_names
-from reports.verdicts.nightly.judge import Checked, newest_night
+from reports.verdicts.nightly.judge import NightJudgement, newest_night
 
 #: Launches of a series below which its reference, or of a node below which the node, is not judged.
 LEAST_LAUNCHES, LEAST_OF_A_NODE = 10, 5
@@ -84,7 +84,7 @@ class NodeFinding(NamedTuple):
 class Survey:
     """`checked` has the history with its changes; `spreads` are of all series, in their order."""
 
-    checked: Checked
+    checked: NightJudgement
     spreads: list[Spread]
     references: list[ReferenceFinding]
     nodes: list[NodeFinding]

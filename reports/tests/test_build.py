@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports in all formats; of records as they should not be a clear statement, no silent number."""
+"""Reports in all formats; of records as they should not be a clear statement, no silent number;
+each link to raw output in an archive leads to a page, and no page is without a link."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,15 @@ from typing import Any
 import html5lib  # type: ignore[import-untyped]
 import pytest
 
-from assay.documents.report import build_report
+from assay.documents.report import HEAD, TAIL, build_report, write_raw_pages
 from records.errors import AssayError
+from records.run.archive import ArchiveWriter, Packed, archive_name
+from reports.load.loading import load_run
 from reports.render import markdown
 from reports.render.formats import CSV_COLUMNS
+from reports.show.tables import RawLinks
 from reports.tests.synthetic import HPL_FIXED, Edit, case, chained, changed, quick_cases, write_run
-from reports.verdicts.choice.tables import MOST_REASONS
+from reports.verdicts.choice import tables
 from reports.verdicts.comparison import compare, comparison_result
 
 HOSTILE = "<script>alert(1)</script>\"'&|`]]>\x00\x07\x1b[31m\ufffe =cmd $x^2$ ](http://evil) -->"
@@ -145,7 +150,7 @@ def test_each_bad_launch_is_listed_with_its_reason(tmp_path: Path) -> None:
     for item in small()[4:]:
         for kind in ("failed", "wrong", "lost"):
             assert f"because of {kind} {item['id']}" in html
-    assert md.count("because of") == MOST_REASONS
+    assert md.count("because of") == tables.MOST_REASONS
     assert "6 further rows not shown" in md
     suite = ET.parse(run / "report/junit.xml").getroot()[0]  # noqa: S314
     assert (suite.get("failures"), suite.get("errors")) == ("8", "4")
@@ -296,3 +301,69 @@ def test_half_a_line_at_the_end_is_named_and_does_not_count(tmp_path: Path) -> N
     text, verdicts = reported(run)
     assert "torn" in text
     assert (verdicts["launches"]["ok"], verdicts["complete"]) == (23, False)
+
+
+CASES = [case("startup", "mpich", {"ranks": ranks}, ranks) for ranks in range(1, 7)]
+FAILS = CASES[4]["id"]
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    """A run whose raw output lies in archives; all launches of a late case fail."""
+    run = tmp_path / "20261120T235011Z-3f2a"
+    members: dict[int, list[Packed]] = {}
+
+    def archived(record):
+        below = f"raw/{archive_name(record['block'])}"
+        kinds = {kind: path for kind, path in record["artifacts"].items() if path.startswith("raw")}
+        for kind, path in kinds.items():
+            name = path.rpartition("/")[2]
+            content = Packed(name, [b"x" + "é".encode() * 9000])
+            members.setdefault(record["block"], []).append(content)
+            record["artifacts"][kind] = f"{below}/{name}"
+        if record["case_id"] == FAILS:
+            record |= {"status": "failed", "reason": "it was killed"}
+        return record
+
+    write_run(run, CASES, blocks=2, edit=archived)
+    for block, found in members.items():
+        writer = ArchiveWriter(run / "raw" / archive_name(block), lambda _: True)
+        writer.append(found)
+        writer.close()
+    return run
+
+
+@pytest.mark.parametrize("formats", [("html", "md"), ("md",)])
+def test_links_to_members_and_pages_are_the_same(packed, formats, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_EVIDENCE_CASES", 2)
+    build_report(packed, formats=formats)
+    there = {path.name for path in (packed / "report/raw").iterdir()}
+    links = set()
+    for page in ("report.md", "index.html")[: len(formats)]:
+        links |= set(re.findall(r"raw/([^/\"<>]+\.html)#", (packed / "report" / page).read_text()))
+    assert links == there
+    shown = {*(one["id"] for one in CASES[:2]), FAILS} if "html" in formats else {FAILS}
+    assert there == {f"{name}.html" for name in shown}
+
+
+def test_a_long_file_is_cut_between_characters(packed):
+    links = RawLinks("..")
+    links.to(f"raw/b1.zip/{FAILS}.b1.a1.out")
+    write_raw_pages(packed / "report", load_run(packed), links.cases)
+    text = (packed / "report/raw" / f"{FAILS}.html").read_text()
+    assert "\ufffd" not in text
+    assert text.count("é") == 4 * (HEAD + TAIL - 1)
+
+
+def test_of_very_many_launches_the_first_and_all_not_ok_are_listed(packed, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_LISTED", 1)
+    build_report(packed, formats=("html",))
+    report = packed / "report"
+    page = (report / "index.html").read_text()
+    ok = CASES[0]["id"]
+    assert "1 further row not shown here" in page
+    assert re.findall(r"<h2>(Block \d)", (report / "raw" / f"{ok}.html").read_text()) == ["Block 1"]
+    failed = (report / "raw" / f"{FAILS}.html").read_text()
+    assert re.findall(r"<h2>(Block \d)", failed) == ["Block 1", "Block 2"]
+    names = re.findall(r"raw/([^\"<>]+\.html)#([^\"]+)", page)
+    assert all(f'id="{name}"' in (report / "raw" / file).read_text() for file, name in names)

@@ -83,7 +83,7 @@ def test_numbers_in_words(name: str, told: dict[tuple[Any, ...], object]) -> Non
 
 
 def test_what_has_no_speed_is_worse_and_no_text_is_markup() -> None:
-    assert units.slower_text(0.25, 3.0, speed=False) == "worse by a factor of 4.00"
+    assert units.slower_text(0.25, 3.0, "bytes") == "worse by a factor of 4.00"
     assert md("a|b\n<i>*x*") == "a\\|b &lt;i&gt;\\*x\\*"
 
 

@@ -20,7 +20,7 @@ from reports.render.html import page
 from reports.show.tables import Table
 from reports.verdicts.nightly.evidence import evidence, rules_for
 from reports.verdicts.nightly.forms import natural_order
-from reports.verdicts.nightly.judge import Checked, judge
+from reports.verdicts.nightly.judge import NightJudgement, judge
 from reports.verdicts.nightly.result import answer_of_night, night_result, trend
 
 pytestmark = pytest.mark.numerical
@@ -28,16 +28,16 @@ pytestmark = pytest.mark.numerical
 SIZES = (8, 1024, 16384, 262144)
 
 
-def junit_of(night: Checked) -> str:
+def junit_of(night: NightJudgement) -> str:
     return "".join(junit(night_result(night).tests, "nights"))
 
 
-def tables_of(night: Checked) -> dict[str, Table]:
+def tables_of(night: NightJudgement) -> dict[str, Table]:
     blocks = (block for section in night_result(night).sections for block in section.blocks)
     return {block.anchor: block for block in blocks if isinstance(block, Table)}
 
 
-def html_of(night: Checked) -> str:
+def html_of(night: NightJudgement) -> str:
     return page(night_result(night))
 
 
@@ -56,7 +56,7 @@ def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01)
 
 def nights_of(
     history: History, *, reruns: bool = False, finds: float = USUAL_FINDS
-) -> list[Checked]:
+) -> list[NightJudgement]:
     """Each night as it was told, one after the other."""
     rules, changes, told = rules_for(len(history.series), finds=finds), list[Change](), []
     seen = history if reruns else replace(history, relaunches={}, reruns=history.reruns * np.nan)
@@ -70,11 +70,11 @@ def nights_of(
         unexplained[[item.series for item in judgement.of("suspect")], place] = True
         known = replace(seen, changes=changes, unexplained=unexplained.copy())
         tonight = replace(tonight, nights=replace(nights, history=known))
-        told.append(Checked(tonight, judgement))
+        told.append(replace(judgement, tonight=tonight))
     return told
 
 
-def checked(history: History, **options: Any) -> Checked:
+def checked(history: History, **options: Any) -> NightJudgement:
     """The last night."""
     return nights_of(history, **{"reruns": True, **options})[-1]
 
@@ -110,13 +110,15 @@ def test_a_young_history_is_learning_and_passes_nothing(nights: int) -> None:
     more = f"about {11 - nights} more nights are" if nights < 10 else "about 1 more night is"
     assert answer.sentence == f"Night {nights}: all 5 launches right; for PASS {more} needed."
     assert "whether anything is slower than before by 10" in answer.unknown
+    few = {"fewer than 3 earlier nights to compare with": 8} if nights < 4 else {}
+    assert (night.unjudged, night.more_nights) == (few, 11 - nights)
     tests = junit_of(night)
     assert 'tests="8" failures="0" errors="0" skipped="8"' in tests
     assert tests.count("<skipped message=") == 8
 
 
 def test_the_fourth_night_is_judged_and_the_eleventh_can_pass() -> None:
-    assert checked(a_history(Event("nothing"), 4)).judgement.judged == 8
+    assert checked(a_history(Event("nothing"), 4)).judged == 8
     night = checked(a_history(Event("nothing"), 11))
     assert (night.state, int(night.status)) == (State.PASS, 0)
     assert "<skipped" not in junit_of(night)
@@ -157,10 +159,10 @@ def test_silence_is_told_with_what_was_usual() -> None:
 
 def test_a_limit_wider_than_ten_per_cent_is_noted_with_its_reason() -> None:
     night = checked(a_history(Event("nothing"), 30, spread=0.05))
-    assert night.judgement.wide_reasons
+    assert night.wide_reasons
     shown = html_of(night)
     told = re.findall(r"<td[^>]*>limit too wide: its nights stray that far</td>", shown)
-    assert len(told) == len(night.judgement.wide_reasons)
+    assert len(told) == len(night.wide_reasons)
     assert "wider than 10 %" in answer_of_night(night).unknown
 
 

@@ -80,13 +80,6 @@ def verdicts_of(night):
     return [item["verdict"] for item in night["findings"]]
 
 
-def test_steady_nights_pass(folder, capsys):
-    add_nights(folder)
-    status, night = check(folder, capsys)
-    assert (status, night["verdict"], night["judged"]) == (0, "PASS", 2)
-    assert not night["findings"]
-
-
 def test_slow_night_is_suspect_until_its_rerun_fails_too_and_open_until_accepted(folder, capsys):
     add_nights(folder)
     add_night(folder, 13, slower=1.2, kernel="6.2")
@@ -145,7 +138,8 @@ def test_history_of_an_earlier_schema_is_read(folder, capsys, schema):
             database.execute(f"ALTER TABLE series DROP COLUMN {column}")
         database.execute(f"PRAGMA user_version={schema}")
     status, night = check(folder, capsys)
-    assert (status, night["judged"]) == (0, 2)
+    assert (status, night["verdict"], night["judged"]) == (0, "PASS", 2)
+    assert not night["findings"]
     with sqlite3.connect(HISTORY) as database:
         titles = database.execute("SELECT DISTINCT title, check_title FROM series").fetchall()
     assert titles == [("rate", "hpl" if schema < 3 else "HPL")]
@@ -194,18 +188,6 @@ def test_a_night_of_too_few_valid_launches_is_kept(folder, capsys, edit, told):
     assert (status, night["launches"], night["not_judged"]) == told
     failed = night["summary"] == "10 of 10 launches ended without a result tonight."
     assert failed == (status == 1) == (night["answer"]["details"] == ["time limit"])
-
-
-def test_few_nights_are_said_to_be_few(folder, capsys):
-    add_nights(folder, 2)
-    status, night = check(folder, capsys)
-    assert (status, night["verdict"], night["more_nights"]) == (3, "LEARNING", 9)
-    told = "Night 2: all 10 launches right; for PASS about 9 more nights are needed."
-    assert night["answer"]["sentence"] == told
-    assert night["not_judged"] == {"fewer than 3 earlier nights to compare with": 2}
-    junit = (folder / "out" / "junit.xml").read_text()
-    assert 'tests="2" failures="0" errors="0" skipped="2"' in junit
-    assert junit.count("<skipped ") == 2
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from reports.tests.test_nightly_answer import nights_of
 from reports.verdicts.nightly.detection import peers_of_night
 from reports.verdicts.nightly.evidence import evidence, read_night, rules_for
 from reports.verdicts.nightly.forms import Verdict
-from reports.verdicts.nightly.judge import Checked, judge
+from reports.verdicts.nightly.judge import NightJudgement, judge
 from reports.verdicts.nightly.result import answer_of_night, night_result
 
 pytestmark = pytest.mark.numerical
@@ -76,16 +76,16 @@ def slow_nodes(nodes: int, nights: int, since: int = 0) -> np.ndarray:
     return slow
 
 
-def named(night: Checked, *verdicts: Verdict) -> set[str]:
+def named(night: NightJudgement, *verdicts: Verdict) -> set[str]:
     series = night.history.series
-    return {str(series[one.series].at["node"]) for one in night.judgement.of(*verdicts)}
+    return {str(series[one.series].at["node"]) for one in night.of(*verdicts)}
 
 
 def test_a_slow_node_is_named_every_night_and_never_becomes_normal() -> None:
     for night in nights_of(simulate_nodes((4, 14), 7, slow=slow_nodes(4, 14))):
         assert named(night, "suspect") == {BAD}
         assert (night.state, int(night.status)) == (State.SUSPECT, 3)
-        assert {item.limit for item in night.judgement.of("suspect")} == {0.10}
+        assert {item.limit for item in night.of("suspect")} == {0.10}
         answer = answer_of_night(night)
         assert BAD in answer.sentence and "than 3 other nodes (limit 10" in answer.sentence
         assert "".join(junit(night_result(night).tests, "")).count('failures="0"') == 2
@@ -126,7 +126,7 @@ def test_a_rerun_that_does_not_tell_clears_nobody() -> None:
     assert named(night, "suspect", "dismissed") == {BAD}
     beyond = peers_of_night(noisy, 0, [], rules_for(8), again=True).beyond
     assert beyond[[2, 6]].any()
-    for item in night.judgement.findings:
+    for item in night.findings:
         assert (item.verdict == "suspect") == bool(beyond[item.series])
 
 
@@ -134,7 +134,7 @@ def test_what_is_accepted_is_how_the_node_is() -> None:
     history = simulate_nodes((4, 12), 5, slow=slow_nodes(4, 12))
     first = nights_of(history, reruns=True)[0]
     accepted = Acceptance("R. Roe", "an older processor", "2026-01-02T00:00:00Z")
-    changes = [replace(one, accepted=accepted) for one in first.judgement.changes]
+    changes = [replace(one, accepted=accepted) for one in first.changes]
     nights = comparable(history)
     for place in range(1, 12):
         judgement = judge(evidence(nights, place, changes, rules_for(8)))
@@ -207,7 +207,7 @@ def test_nodes_of_another_kind_are_not_compared_and_one_that_tells_none_is_of_th
         history.nights[0] = replace(history.nights[0], kinds=kinds)
         (night,) = nights_of(history)
         assert named(night, "suspect") == found
-    assert (night.state, night.judgement.compared) == (State.LEARNING, 6)
+    assert (night.state, night.compared) == (State.LEARNING, 6)
 
 
 def test_a_suspect_node_stays_suspect_until_a_night_is_within_what_it_may_differ() -> None:
@@ -219,7 +219,7 @@ def test_a_suspect_node_stays_suspect_until_a_night_is_within_what_it_may_differ
     doubted = False
     for night, one in zip(nights, surely, strict=True):
         doubted = bool(one.slow[2] or (doubted and one.beyond[2]))
-        assert (2 in {item.series for item in night.judgement.of("suspect")}) == doubted
+        assert (2 in {item.series for item in night.of("suspect")}) == doubted
 
 
 def drawn(history: History, most: int) -> History:
@@ -237,7 +237,7 @@ def drawn(history: History, most: int) -> History:
 
 def test_a_node_that_was_not_drawn_is_not_silent() -> None:
     nights = nights_of(drawn(simulate_nodes((8, 20), 3, spread=0.01), 4))
-    assert not [item for night in nights for item in night.judgement.findings]
+    assert not [item for night in nights for item in night.findings]
     assert nights[-1].state is State.PASS
 
 
@@ -258,5 +258,5 @@ def test_a_node_that_was_mended_is_neither_suspect_nor_open(slow_nights: int, re
         history = simulate_nodes((4, 34), seed, slow=slow, again=slow, spread=0.01)
         nights = nights_of(history, reruns=reruns)
         for night in nights[slow_nights + 8 :]:
-            assert not night.judgement.of("suspect", "regression", "open")
+            assert not night.of("suspect", "regression", "open")
         assert nights[-1].state is State.PASS

@@ -316,7 +316,7 @@ def value_text(
 def compared(key: SeriesKey | SeriesPart, before: float, after: float) -> str:
     """ "8.1 % slower", "slower by a factor of 1.83"; "8.1 % worse" of what has no speed."""
     ratio = before / after if key.better == "lower" else after / before
-    return units.slower_text(ratio, after / before - 1, speed=units.has_speed(key.unit))
+    return units.slower_text(ratio, after / before - 1, key.unit)
 
 
 def amount(key: SeriesKey | SeriesPart, before: float, after: float) -> str:

@@ -41,13 +41,13 @@ _NO_DIRECTION = "it is not known which direction is better"
 class NightJudgement:
     """A night's findings; the changes as they are after it; what could not be judged and why.
 
-    `night` is the position of the night in its history, `judged` counts series. `reasons` says of a
-    series why it was not judged, `wide_reasons` why its limit is wider than `rules.finds`.
-    `learning` has the series that are too young for PASS, with how many more nights each needs at
-    least; `compared` counts series that were compared with other nodes tonight.
+    `tonight` is its evidence, `history_file` where its history is; `judged` counts series.
+    `reasons` says of a series why it was not judged, `wide_reasons` why its limit is wider than
+    `rules.finds`. `learning` has the series that are too young for PASS, with how many more nights
+    each needs at least; `compared` counts series that were compared with other nodes tonight.
     """
 
-    night: int
+    tonight: Tonight
     findings: list[forms.NightFinding]
     changes: list[Change]
     judged: int
@@ -55,6 +55,7 @@ class NightJudgement:
     wide_reasons: dict[int, str]
     learning: dict[int, int]
     compared: int
+    history_file: str = ""
 
     @property
     def unjudged(self) -> Counter[str]:
@@ -69,6 +70,70 @@ class NightJudgement:
     def of(self, *verdicts: forms.Verdict) -> list[forms.NightFinding]:
         """The findings with one of these verdicts, in their order."""
         return [item for verdict in verdicts for item in self.findings if item.verdict == verdict]
+
+    @property
+    def history(self) -> History:
+        """The history, its changes up to date."""
+        return self.tonight.history
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the judgement."""
+        return self.tonight.rules
+
+    @property
+    def night(self) -> Night:
+        """The night that was judged."""
+        return self.tonight.night
+
+    @property
+    def began(self) -> Provenance:
+        """Provenance of the night's run as it began; empty where it is gone."""
+        try:
+            return read_provenance(Path(self.night.run_path) / "provenance.json")
+        except AssayError:
+            return Provenance()
+
+    @property
+    def context(self) -> list[forms.ContextPart]:
+        """Changes of software, machine and nodes since the night before."""
+        nights, position = self.history.nights, self.tonight.position
+        return forms.context_changes(nights[position - 1], self.night) if position else []
+
+    @property
+    def bad_launches(self) -> int:
+        """Launches of the night that were not ok (skipped cases do not count)."""
+        return sum(self.night.statuses.get(word, 0) for word in ("failed", "wrong", "lost"))
+
+    @property
+    def more_nights(self) -> int:
+        """Nights that the series need which are too young for PASS, at least."""
+        return max(self.learning.values(), default=0)
+
+    @property
+    def state(self) -> State:
+        """FAIL: a regression, new or open, a silent series, or bad launches. SUSPECT: something to
+        run again. LEARNING: too few nights yet. INCONCLUSIVE: nothing could be judged, or not as
+        finely as the site wants."""
+        if self.of("regression", "open", "silent") or self.bad_launches:
+            return State.FAIL
+        if self.of("suspect"):
+            return State.SUSPECT
+        if self.learning:
+            return State.LEARNING
+        decided = self.judged and not self.wide_reasons
+        return State.PASS if decided else State.INCONCLUSIVE
+
+    @property
+    def status(self) -> ExitStatus:
+        """Exit status; an undecided night is no success."""
+        known = {State.PASS: ExitStatus.PASS, State.FAIL: ExitStatus.FAIL}
+        return known.get(self.state, ExitStatus.INCONCLUSIVE)
+
+    @cached_property
+    def first_findings(self) -> dict[int, forms.NightFinding]:
+        """The first finding of each series that has one."""
+        return {item.series: item for item in reversed(self.findings)}
 
 
 class _NightStep(NamedTuple):
@@ -118,7 +183,7 @@ def judge(tonight: Tonight, known: Sequence[Change] | None = None) -> NightJudge
         changes = [one for one in changes if one.found != tonight.night.id or one.accepted]
         changes, findings = [*changes, *known], _with_changes(tonight, findings, known)
     return NightJudgement(
-        night=tonight.position,
+        tonight=tonight,
         findings=findings,
         changes=changes,
         judged=int(judged.sum()),
@@ -402,86 +467,13 @@ def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_NightStep
             yield _NightStep(None, lasting, at)
 
 
-@dataclass(frozen=True)
-class Checked:
-    """The newest night of a history (of `history_file`) with its evidence and judgement."""
-
-    tonight: Tonight
-    judgement: NightJudgement
-    history_file: str = ""
-
-    @property
-    def history(self) -> History:
-        """The history, its changes up to date."""
-        return self.tonight.history
-
-    @property
-    def rules(self) -> Rules:
-        """The rules of the judgement."""
-        return self.tonight.rules
-
-    @property
-    def night(self) -> Night:
-        """The night that was judged."""
-        return self.tonight.night
-
-    @property
-    def began(self) -> Provenance:
-        """Provenance of the night's run as it began; empty where it is gone."""
-        try:
-            return read_provenance(Path(self.night.run_path) / "provenance.json")
-        except AssayError:
-            return Provenance()
-
-    @property
-    def context(self) -> list[forms.ContextPart]:
-        """Changes of software, machine and nodes since the night before."""
-        nights, position = self.history.nights, self.tonight.position
-        return forms.context_changes(nights[position - 1], self.night) if position else []
-
-    @property
-    def bad_launches(self) -> int:
-        """Launches of the night that were not ok (skipped cases do not count)."""
-        return sum(self.night.statuses.get(word, 0) for word in ("failed", "wrong", "lost"))
-
-    @property
-    def more_nights(self) -> int:
-        """Nights that the series need which are too young for PASS, at least."""
-        return max(self.judgement.learning.values(), default=0)
-
-    @property
-    def state(self) -> State:
-        """FAIL: a regression, new or open, a silent series, or bad launches. SUSPECT: something to
-        run again. LEARNING: too few nights yet. INCONCLUSIVE: nothing could be judged, or not as
-        finely as the site wants."""
-        if self.judgement.of("regression", "open", "silent") or self.bad_launches:
-            return State.FAIL
-        if self.judgement.of("suspect"):
-            return State.SUSPECT
-        if self.judgement.learning:
-            return State.LEARNING
-        decided = self.judgement.judged and not self.judgement.wide_reasons
-        return State.PASS if decided else State.INCONCLUSIVE
-
-    @property
-    def status(self) -> ExitStatus:
-        """Exit status; an undecided night is no success."""
-        known = {State.PASS: ExitStatus.PASS, State.FAIL: ExitStatus.FAIL}
-        return known.get(self.state, ExitStatus.INCONCLUSIVE)
-
-    @cached_property
-    def first_findings(self) -> dict[int, forms.NightFinding]:
-        """The first finding of each series that has one."""
-        return {item.series: item for item in reversed(self.judgement.findings)}
-
-
 def check_history(
     store: Store,
     site: str,
     campaign: str,
     alarms_a_month: float = 1.0,
     finds: float = USUAL_FINDS,
-) -> Checked:
+) -> NightJudgement:
     """Judge all nights not judged yet, oldest first, and the newest anew; keep what is found."""
     history = read_history(store, site, campaign)
     newest = history.nights[-1]
@@ -509,7 +501,9 @@ def check_history(
     return newest_night(history, str(store.path), rules)
 
 
-def newest_night(history: History, history_file: str = "", rules: Rules | None = None) -> Checked:
+def newest_night(
+    history: History, history_file: str = "", rules: Rules | None = None
+) -> NightJudgement:
     """The newest night by what the history holds; nothing is kept.
 
     A night that was judged has the changes that were found then, whatever its limits were.
@@ -519,8 +513,7 @@ def newest_night(history: History, history_file: str = "", rules: Rules | None =
     found = [item for item in history.changes if item.found == night.id and item.accepted is None]
     before = _before(history.changes, history, position)
     tonight = evidence(nights_of(history, rules.least_launches), position, before, rules)
-    judgement = judge(tonight, found if night.judged else None)
-    return Checked(tonight, judgement, history_file)
+    return replace(judge(tonight, found if night.judged else None), history_file=history_file)
 
 
 def _before(changes: Sequence[Change], history: History, position: int) -> list[Change]:

@@ -28,7 +28,7 @@ from reports.show import panel
 from reports.show.tables import table_of
 from reports.verdicts.nightly import forms
 from reports.verdicts.nightly.detection import P_ENERGY
-from reports.verdicts.nightly.judge import Checked, finding_of
+from reports.verdicts.nightly.judge import NightJudgement, finding_of
 
 #: Changes that one command accepts.
 _MOST_ACCEPTED = 6
@@ -36,60 +36,63 @@ _MOST_ACCEPTED = 6
 _MOST_NAME = 5
 
 
-def answer_of_night(checked: Checked) -> Answer:
+def answer_of_night(judged: NightJudgement) -> Answer:
     """Answer of a night. Of imported launches no command runs any again."""
     return Answer(
-        checked.state, headline(checked), _unknown(checked), _next(checked), _details(checked)
+        judged.state,
+        headline(judged),
+        _unknown(judged),
+        _next(judged),
+        _details(judged),
     )
 
 
-def headline(checked: Checked) -> str:
+def headline(judged: NightJudgement) -> str:
     """The gravest finding and how many more there are; without any how far the night can be
     trusted, and the series nearest to its limit."""
-    judgement = checked.judgement
-    if changed := _changed(checked):
+    if changed := _changed(judged):
         worst, change = changed[0]
         amount = forms.compared(worst, change.before, change.after)
         if worst.of_peers:
             amount += f" than {count_text(change.n_before, 'other node')}"
-        day = forms.day_of(checked.history, change)
+        day = forms.day_of(judged.history, change)
         return f"{_name(worst)}: {amount} since {day}{_more(changed)}."
-    if checked.bad_launches:
-        launches = count_text(_launches(checked), "launch")
-        return f"{checked.bad_launches} of {launches} ended without a result tonight."
-    if silent := judgement.of("silent"):
+    if judged.bad_launches:
+        launches = count_text(_launches(judged), "launch")
+        return f"{judged.bad_launches} of {launches} ended without a result tonight."
+    if silent := judged.of("silent"):
         no_value = "no value" if silent[0].value is None else "zero"
         return (
             f"{count_text(len(silent), 'series')} silent tonight: {_name(silent[0])}: {no_value}."
         )
-    if suspects := judgement.of("suspect"):
+    if suspects := judged.of("suspect"):
         worst = max(suspects, key=lambda item: item.size)
         amount = forms.compared(worst, worst.reference or 0, worst.value or 0)
         usual = f"than {'' if worst.of_peers else 'in '}{forms.n_text(worst)}"
         limit = f"(limit {percent(worst.limit)})"
         return f"{_name(worst)}: {amount} tonight {usual} {limit}{_more(suspects)}."
-    if checked.state is State.LEARNING:
-        nodes = ", no node stands out" if judgement.compared else ""
-        right = f"{all_text(_launches(checked), 'launch')} right{nodes}"
-        more = forms.nights_more(checked.more_nights)
-        return f"Night {judgement.night + 1}: {right}; for PASS {more}."
-    return _as_usual(checked)
+    if judged.state is State.LEARNING:
+        nodes = ", no node stands out" if judged.compared else ""
+        right = f"{all_text(_launches(judged), 'launch')} right{nodes}"
+        more = forms.nights_more(judged.more_nights)
+        return f"Night {judged.tonight.position + 1}: {right}; for PASS {more}."
+    return _as_usual(judged)
 
 
-def _as_usual(checked: Checked) -> str:
-    judgement, tonight = checked.judgement, checked.tonight
-    if not (count := judgement.judged):
-        return f"No series could be judged tonight ({len(checked.history.series)} known)."
-    if wide := len(judgement.wide_reasons):
+def _as_usual(judged: NightJudgement) -> str:
+    tonight = judged.tonight
+    if not (count := judged.judged):
+        return f"No series could be judged tonight ({len(judged.history.series)} known)."
+    if wide := len(judged.wide_reasons):
         vary = "varies" if wide == 1 else "vary"
-        finds = level_text(checked.rules.finds)
+        finds = level_text(judged.rules.finds)
         return (
             f"{wide} of {count_text(count, 'series')} {vary} too much to show a change of {finds}."
         )
     shares = {
         series: tonight.worse[series] / tonight.limit[series]
-        for series in range(len(checked.history.series))
-        if series not in judgement.reasons and tonight.limit[series] > 0
+        for series in range(len(judged.history.series))
+        if series not in judged.reasons and tonight.limit[series] > 0
     }
     nearest = finding_of(tonight, max(shares, key=lambda series: shares[series]), "as usual")
     by, limit = nearest.worse or 0.0, percent(nearest.limit)
@@ -99,10 +102,10 @@ def _as_usual(checked: Checked) -> str:
     return f"{within}; nearest: {_name(nearest)}, {told} (limit {limit})."
 
 
-def _changed(checked: Checked) -> list[tuple[forms.NightFinding, forms.ChangePart]]:
+def _changed(judged: NightJudgement) -> list[tuple[forms.NightFinding, forms.ChangePart]]:
     """Regressions with their changes, the gravest first: new ones before open ones, of the night in
     which most began, by size."""
-    found = checked.judgement.of("regression", "open")
+    found = judged.of("regression", "open")
     changed = [(item, item.change) for item in found if item.change]
     begun = Counter(change.since for _, change in changed)
 
@@ -125,58 +128,58 @@ def _more(findings: Sequence[object]) -> str:
     return f"; {len(findings) - 1} more series" if len(findings) > 1 else ""
 
 
-def _launches(checked: Checked) -> int:
+def _launches(judged: NightJudgement) -> int:
     """Launches of the night; skipped cases do not count."""
-    return sum(n for word, n in checked.night.statuses.items() if word != "skipped")
+    return sum(n for word, n in judged.night.statuses.items() if word != "skipped")
 
 
-def _details(checked: Checked) -> tuple[str, ...]:
-    if changed := _changed(checked):
+def _details(judged: NightJudgement) -> tuple[str, ...]:
+    if changed := _changed(judged):
         causes = changed[0][1].causes
         why = f"Changed that night: {listed(causes, 3)}." if causes else ""
         accept = "Accept only intended changes; once fixed, it closes after four nights."
         return tuple(filter(None, (why, accept)))
-    failures = [("failed", text.split(": ", 2)[-1]) for text in checked.night.failures]
+    failures = [("failed", text.split(": ", 2)[-1]) for text in judged.night.failures]
     return tuple(group.reason for group in grouped(failures))
 
 
-def _next(checked: Checked) -> NextCommand:
-    night, judgement = checked.night, checked.judgement
-    whose = checked.began, night.campaign, night.site, checked.history_file
-    if changed := _changed(checked):
+def _next(judged: NightJudgement) -> NextCommand:
+    night = judged.night
+    whose = judged.began, night.campaign, night.site, judged.history_file
+    if changed := _changed(judged):
         ids = dict.fromkeys(change.id for _, change in changed if change.id)
-        return commands.accept_changes([*ids][:_MOST_ACCEPTED], checked.history_file)
+        return commands.accept_changes([*ids][:_MOST_ACCEPTED], judged.history_file)
     if night.imported:
         return commands.NOTHING
-    if checked.bad_launches or judgement.of("silent"):
+    if judged.bad_launches or judged.of("silent"):
         return commands.night_status(night.run_path or night.run_id)
-    if judgement.of("suspect"):
+    if judged.of("suspect"):
         return commands.rerun_suspects(*whose)
-    return commands.night_again(*whose) if checked.state is State.LEARNING else commands.NOTHING
+    return commands.night_again(*whose) if judged.state is State.LEARNING else commands.NOTHING
 
 
-def _unknown(checked: Checked) -> str:
+def _unknown(judged: NightJudgement) -> str:
     """Why something is slow, and for how long; series that were not judged; limits that are too
     wide to be of use."""
-    judgement, told = checked.judgement, list[str]()
-    finds = level_text(checked.rules.finds)
-    if changed := _changed(checked):
+    told = list[str]()
+    finds = level_text(judged.rules.finds)
+    if changed := _changed(judged):
         told += [] if changed[0][1].causes else ["why: nothing that is recorded changed that night"]
-    elif judgement.of("suspect") and not judgement.of("silent") and not checked.bad_launches:
+    elif judged.of("suspect") and not judged.of("silent") and not judged.bad_launches:
         told.append("whether it stays: fresh launches tonight tell")
-    elif checked.state is State.LEARNING:
-        young = count_text(len(judgement.learning), "series needs", "series need")
+    elif judged.state is State.LEARNING:
+        young = count_text(len(judged.learning), "series needs", "series need")
         told.append(
             f"whether anything is slower than before by {finds}: {young} more nights before a limit"
             " of this size holds"
         )
-    if judgement.unjudged:
-        reasons = [text for text, _ in judgement.unjudged.most_common()]
-        many = count_text(len(judgement.reasons), "series")
+    if judged.unjudged:
+        reasons = [text for text, _ in judged.unjudged.most_common()]
+        many = count_text(len(judged.reasons), "series")
         told.append(f"{many} not judged: {listed(reasons, 2)}")
-    if judgement.wide:
-        reason = judgement.wide.most_common(1)[0][0]
-        wide = checked.tonight.limit[[*judgement.wide_reasons]]
+    if judged.wide:
+        reason = judged.wide.most_common(1)[0][0]
+        wide = judged.tonight.limit[[*judged.wide_reasons]]
         limits = count_text(len(wide), "limit is", "limits are")
         most = percent(float(wide.max()), 0)
         told.append(f"{limits} wider than {finds} (up to {most}): {reason}")
@@ -197,18 +200,18 @@ _OUTCOMES: dict[forms.Verdict, Literal["failure", "skipped"]] = {
 
 
 def night_result(
-    checked: Checked, status: ExitStatus | None = None
+    judged: NightJudgement, status: ExitStatus | None = None
 ) -> result.Result[forms.NightForm]:
     """A night as a result. `status`: what the command ends with; None: with the judgement's."""
-    night, nights = checked.night, count_text(len(checked.history.nights), "night")
-    of, changed = partial(partial, checked=checked), "Changed since the night before"
-    table = table_of(checked.context, anchor="table-context", title=changed)
+    night, nights = judged.night, count_text(len(judged.history.nights), "night")
+    of, changed = partial(partial, judged=judged), "Changed since the night before"
+    table = table_of(judged.context, anchor="table-context", title=changed)
     same = result.Sentence("Nothing that is recorded: same software, machine, network and nodes.")
     return result.Result(
         kicker=f"Assay nightly · campaign {night.campaign} · {nights}",
         title=f"{night.campaign} on {night.site}, night of {night.date}",
-        data=_form(checked, status),
-        answer=answer_of_night(checked),
+        data=_form(judged, status),
+        answer=answer_of_night(judged),
         facts=result.Facts(
             [
                 ("site", night.site),
@@ -222,94 +225,91 @@ def night_result(
         warnings=night.warnings,
         sections=[
             result.Section("summary", "Tonight", of(_summary), shown_on=result.EVERYWHERE),
-            result.Section(
-                "map", "All series, night by night", lambda: [series_by_nights(checked)]
-            ),
+            result.Section("map", "All series, night by night", lambda: [series_by_nights(judged)]),
             result.Section("context", changed, lambda: [table or same], shown_on=result.EVERYWHERE),
             result.Section("tonight", "Every series tonight", of(_tonight)),
             result.Section("changes", "All changes", of(_changes)),
-            result.Section("trends", "Trends", lambda: [trends(checked, _gravest_first(checked))]),
+            result.Section("trends", "Trends", lambda: [trends(judged, _gravest_first(judged))]),
             result.Section("method", "Method", of(_method)),
         ],
         closing=f"Assay nightly · n = {nights} · {night.run_id}",
-        tests=partial(_tests, checked),
-        samples=partial(_samples, checked),
+        tests=partial(_tests, judged),
+        samples=partial(_samples, judged),
     )
 
 
-def _form(checked: Checked, status: ExitStatus | None) -> forms.NightForm:
-    answer, judgement = answer_of_night(checked), checked.judgement
+def _form(judged: NightJudgement, status: ExitStatus | None) -> forms.NightForm:
+    answer = answer_of_night(judged)
     return forms.NightForm.filled(
-        checked.night,
+        judged.night,
         verdict=answer.state.name,
-        exit_status=int(checked.status if status is None else status),
+        exit_status=int(judged.status if status is None else status),
         answer=answer.part,
         summary=answer.sentence,
-        other_nodes=checked.history.other_nodes.get(checked.night.id, ()),
-        launches=checked.night.statuses,
-        judged=judgement.judged,
-        compared=judgement.compared,
-        learning=len(judgement.learning),
-        more_nights=checked.more_nights,
-        finds=checked.rules.finds,
-        not_judged=judgement.unjudged,
-        wide_limits=judgement.wide,
-        context_changes=checked.context,
-        findings=judgement.findings,
+        other_nodes=judged.history.other_nodes.get(judged.night.id, ()),
+        launches=judged.night.statuses,
+        judged=judged.judged,
+        compared=judged.compared,
+        learning=len(judged.learning),
+        more_nights=judged.more_nights,
+        finds=judged.rules.finds,
+        not_judged=judged.unjudged,
+        wide_limits=judged.wide,
+        context_changes=judged.context,
+        findings=judged.findings,
     )
 
 
-def _summary(checked: Checked) -> Iterator[result.Block]:
+def _summary(judged: NightJudgement) -> Iterator[result.Block]:
     """Findings, the gravest first; comparisons; what was not judged, and what gave no result."""
-    judgement, order = checked.judgement, [*forms.TONES]
-    found = sorted(judgement.findings, key=lambda one: (order.index(one.verdict), -one.size))
+    order = [*forms.TONES]
+    found = sorted(judged.findings, key=lambda one: (order.index(one.verdict), -one.size))
     for item in found[:_MOST_FOUND]:
         badge = result.Badge(item.verdict, forms.TONES[item.verdict] or "plain")
         yield result.Sentence(forms.finding_text(item), "#tonight", badge=badge)
-    compared = ((judgement.judged, "earlier nights"), (judgement.compared, "other nodes"))
+    compared = ((judged.judged, "earlier nights"), (judged.compared, "other nodes"))
     texts = [f"{count_text(n, 'series')} compared with {what}" for n, what in compared if n]
-    n = len(judgement.findings)
+    n = len(judged.findings)
     said = count_text(n, "finding") if n else "nothing to report"
     yield result.Sentence(f"{', '.join(texts) or 'Nothing to compare with'}: {said}.")
-    wider = f"with a limit wider than {level_text(checked.rules.finds)}"
-    for what, reasons in (("not judged", judgement.unjudged), (wider, judgement.wide)):
+    wider = f"with a limit wider than {level_text(judged.rules.finds)}"
+    for what, reasons in (("not judged", judged.unjudged), (wider, judged.wide)):
         for reason, n in reasons.most_common():
             yield result.Sentence(f"{count_text(n, 'series')} {what}: {reason}")
-    for text in checked.night.failures:
+    for text in judged.night.failures:
         yield result.Sentence(text, tone="bad", badge=result.Badge("failed", "bad"))
 
 
-def _gravest_first(checked: Checked) -> list[int]:
+def _gravest_first(judged: NightJudgement) -> list[int]:
     """All series: those with a finding, the gravest first, then in natural order."""
-    findings, order = checked.first_findings, [*forms.TONES]
+    findings, order = judged.first_findings, [*forms.TONES]
 
     def weight(series: int) -> tuple[int, float]:
         item = findings.get(series)
         return (order.index(item.verdict), -item.size) if item else (len(order), 0.0)
 
-    return sorted(forms.natural_order(checked.history), key=weight)
+    return sorted(forms.natural_order(judged.history), key=weight)
 
 
-def _undecided(checked: Checked) -> dict[int, tuple[forms.Verdict, str]]:
+def _undecided(judged: NightJudgement) -> dict[int, tuple[forms.Verdict, str]]:
     """The series that can support no PASS, with the reason."""
-    judgement = checked.judgement
     why = dict[int, tuple[forms.Verdict, str]]()
-    for series, reason in judgement.wide_reasons.items():
+    for series, reason in judged.wide_reasons.items():
         why[series] = "as usual", f"limit too wide: {reason}"
-    for series, more in judgement.learning.items():
+    for series, more in judged.learning.items():
         why[series] = "learning", forms.nights_more(more)
-    for series, reason in judgement.reasons.items():
+    for series, reason in judged.reasons.items():
         why[series] = "not judged", reason
     return why
 
 
-def _tonight(checked: Checked) -> list[result.Block]:
+def _tonight(judged: NightJudgement) -> list[result.Block]:
     """Each series with a value or a finding; findings first."""
-    tonight, findings = checked.tonight, checked.first_findings
-    undecided = _undecided(checked)
+    tonight, findings = judged.tonight, judged.first_findings
+    undecided = _undecided(judged)
     usual: tuple[forms.Verdict, str] = "as usual", ""
     rows: list[forms.NightFinding] = []
-    shown = [s for s in _gravest_first(checked) if s in findings or np.isfinite(tonight.value[s])]
+    shown = [s for s in _gravest_first(judged) if s in findings or np.isfinite(tonight.value[s])]
     for series in shown:
         verdict, note = undecided.get(series, usual)
         item = findings.get(series) or finding_of(tonight, series, verdict)
@@ -319,9 +319,9 @@ def _tonight(checked: Checked) -> list[result.Block]:
     return [table or result.Sentence("No series has a value tonight.")]
 
 
-def _changes(checked: Checked) -> list[result.Block]:
+def _changes(judged: NightJudgement) -> list[result.Block]:
     """The newest changes, one a row."""
-    parts = forms.change_parts(checked.history)[::-1]
+    parts = forms.change_parts(judged.history)[::-1]
     words = "id since name point size before after kind stage causes state author reason"
     columns = words.split()
     title = "All changes"
@@ -332,8 +332,8 @@ def _changes(checked: Checked) -> list[result.Block]:
     return [result.Sentence("Accept an intended change:", code=command), table]
 
 
-def _method(checked: Checked) -> Iterator[result.Block]:
-    rules = checked.rules
+def _method(judged: NightJudgement) -> Iterator[result.Block]:
+    rules = judged.rules
     yield result.Sentence(
         f"A night's value is the median of its launches (at least {rules.least_launches}). Tonight"
         f" is suspect when it is worse than the reference (up to {rules.most_nights} nights of the"
@@ -348,13 +348,13 @@ def _method(checked: Checked) -> Iterator[result.Block]:
     )
 
 
-def _tests(checked: Checked) -> Iterator[result.Test]:
+def _tests(judged: NightJudgement) -> Iterator[result.Test]:
     """A test of each series: regressions are failures; suspects, and what is not decided, are
     skipped; launches without a result are errors."""
-    undecided, failed = _undecided(checked), dict[int, forms.NightFinding]()
-    for item in checked.judgement.of(*_OUTCOMES):
+    undecided, failed = _undecided(judged), dict[int, forms.NightFinding]()
+    for item in judged.of(*_OUTCOMES):
         failed.setdefault(item.series, item)
-    for series, key in enumerate(checked.history.series):
+    for series, key in enumerate(judged.history.series):
         suite, name = f"{key.check}.{key.environment}.{key.case_id}", forms.point_name(key)
         if series in failed:
             item = failed[series]
@@ -363,12 +363,12 @@ def _tests(checked: Checked) -> Iterator[result.Test]:
             yield result.Test(suite, name, "skipped", ": ".join(undecided[series]))
         else:
             yield result.Test(suite, name)
-    yield from (result.Test("launches", text, "error", text) for text in checked.night.failures)
+    yield from (result.Test("launches", text, "error", text) for text in judged.night.failures)
 
 
-def _samples(checked: Checked) -> Iterable[result.Sample]:
+def _samples(judged: NightJudgement) -> Iterable[result.Sample]:
     """Gauges of the newest night of a campaign."""
-    history, night, judgement = checked.history, checked.night, checked.judgement
+    history, night = judged.history, judged.night
     whose = {"site": night.site, "campaign": night.campaign}
     sample, run = result.Sample, {**whose, "run": night.run_id}
     yield sample("night_info", "The run of the newest night.", 1, run)
@@ -376,17 +376,17 @@ def _samples(checked: Checked) -> Iterable[result.Sample]:
     yield sample("night_started_timestamp", "When the newest night began.", begun, whose, "s")
     text = "1 for the state that the newest night is in."
     for state in STATES:
-        value = float(checked.state is state)
+        value = float(judged.state is state)
         yield sample("night_state", text, value, {**whose, "state": state.name})
     text = "Launches of the newest night by how they ended."
     for status, number in night.statuses.items():
         yield sample("night_launches", text, number, {**whose, "status": status})
     for verdict in forms.TONES:
-        number, labels = len(judgement.of(verdict)), {**whose, "verdict": verdict}
+        number, labels = len(judged.of(verdict)), {**whose, "verdict": verdict}
         yield sample("night_findings", "Findings of series.", number, labels)
     text = "Series of the newest night that were judged."
-    yield sample("night_series_judged", text, judgement.judged, whose)
-    levels = checked.tonight.reference.median
+    yield sample("night_series_judged", text, judged.judged, whose)
+    levels = judged.tonight.reference.median
     for series, key in enumerate(history.series):
         labels = {
             **whose,
@@ -420,12 +420,12 @@ _BAD, _GOOD = "#A6341B", "#0b5a3c"
 _ROUND = 1.15
 
 
-def series_by_nights(checked: Checked) -> panel.Picture | None:
-    """Each series' nights against its reference (the level of tonight's judgement); series with a
+def series_by_nights(judged: NightJudgement) -> panel.Picture | None:
+    """Each series' nights against its reference (the level of tonight's judged); series with a
     finding tonight are outlined there, a change is outlined in its first night."""
-    history, tonight, night = checked.history, checked.judgement.night, checked.night
-    reference = checked.tonight.reference.median
-    found = {item.series for item in checked.judgement.of("regression", "open", "suspect")}
+    history, tonight, night = judged.history, judged.tonight.position, judged.night
+    reference = judged.tonight.reference.median
+    found = {item.series for item in judged.of("regression", "open", "suspect")}
     first = max(0, tonight + 1 - _MAP_NIGHTS)
     known = [series for series in forms.natural_order(history) if reference[series] > 0]
     if tonight - first < 1 or not known:
@@ -433,7 +433,7 @@ def series_by_nights(checked: Checked) -> panel.Picture | None:
     kept = set(sorted(known, key=lambda series: series not in found)[:_MAP_SERIES])
     rows = [series for series in known if series in kept]
     share = history.values[rows, first : tonight + 1] / reference[rows, np.newaxis] - 1
-    worse = checked.tonight.nights.direction[rows, np.newaxis] * share
+    worse = judged.tonight.nights.direction[rows, np.newaxis] * share
     place = {series: row for row, series in enumerate(rows)}
     culprits = {(place[series], tonight - first) for series in found if series in place}
     for change in history.changes:
@@ -468,7 +468,7 @@ def _names(history: History, rows: Sequence[int]) -> list[str]:
     return [", ".join(filter(None, part)) for part in parts]
 
 
-def trends(checked: Checked, order: Sequence[int]) -> panel.Picture:
+def trends(judged: NightJudgement, order: Sequence[int]) -> panel.Picture:
     """The first series of this order over the nights, a panel each."""
     drawn = order[:_MOST_TRENDS]
     caption = (
@@ -478,13 +478,13 @@ def trends(checked: Checked, order: Sequence[int]) -> panel.Picture:
     )
     if len(drawn) < len(order):
         caption += f" {len(drawn)} of {count_text(len(order), 'series')}; the history has all."
-    return panel.Picture("trends", "Trends", caption, [trend(checked, one) for one in drawn], [])
+    return panel.Picture("trends", "Trends", caption, [trend(judged, one) for one in drawn], [])
 
 
-def trend(checked: Checked, series: int) -> panel.Panel:
+def trend(judged: NightJudgement, series: int) -> panel.Panel:
     """The last nights of one series against its level and limit: its title says what tells it from
     the others of its case, its footer what is drawn."""
-    history, tonight = checked.history, checked.tonight
+    history, tonight = judged.history, judged.tonight
     key, row = history.series[series], history.values[series]
     last = len(history.nights) - 1
     first = max(0, last + 1 - _TREND_NIGHTS)
