@@ -80,12 +80,12 @@ class Answer:
         )
 
 
-def listed(names: Sequence[str], most: int = 4, last: str = "and") -> str:
+def listed(names: Sequence[str], most: int = 4) -> str:
     """ "a, b and c"; of more than `most` names "a, b and 3 others"."""
     shown = list(names)
     if len(shown) > most:
         shown = [*shown[: most - 1], f"{len(shown) - most + 1} others"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def clipped(text: str, most: int) -> str:

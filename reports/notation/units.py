@@ -42,11 +42,6 @@ def readable_unit(si_unit: str, values: Iterable[float]) -> ReadableUnit:
     return ReadableUnit(label, factor)
 
 
-def mean_words(si_unit: str) -> str:
-    """Name of the mean of launches: of rates it is not total work over total time."""
-    return "arithmetic mean of rates" if si_unit.endswith("/s") else "mean"
-
-
 def decimals(value: float, spread: float | None) -> int:
     """Decimals to print: two significant digits of the spread, at most six of the value."""
     if not value or not math.isfinite(value):
