@@ -190,22 +190,13 @@ def test_a_night_of_too_few_valid_launches_is_kept(folder, capsys, edit, told):
     assert failed == (status == 1) == (night["answer"]["details"] == ["time limit"])
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('"schema":2', '"schema":9', "schema is 9"),
-        ('"metrics":', "\n", "not a record"),
-        ('"value":', '"value":NaN,"x":', "not a"),
-        ('"value":', '"value":-', "cannot be measured"),
-    ],
-)
-def test_damaged_records_add_nothing(folder, capsys, old, new, said):
+def test_damaged_records_add_nothing(folder, capsys):
     path = write_night(folder, 1)
     records = path / "records.jsonl"
-    records.write_text(records.read_text().replace(old, new, 1))
+    records.write_text(records.read_text().replace('"value":', '"value":-', 1))
     chained(path)
     assert main(["nightly", "add", str(path)]) == 2
-    assert said in capsys.readouterr().err
+    assert "cannot be measured" in capsys.readouterr().err
     assert not Path(HISTORY).exists()
 
 

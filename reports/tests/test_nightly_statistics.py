@@ -22,7 +22,7 @@ from reports.verdicts.nightly.judge import judge
 pytestmark = pytest.mark.numerical
 
 RULES = Rules()
-SIDES = RULES.least_before, RULES.least_after
+SIDES = detection.SIDES
 
 
 def slow_statistic(row, k):
@@ -58,7 +58,7 @@ def reference_of(values):
     """Reference and residuals of series with one level."""
     chosen = np.isfinite(values)
     away = residuals(values, chosen, np.ones(values.shape, dtype=np.int64))
-    return references(values, chosen, away, RULES), away
+    return references(values, chosen, away), away
 
 
 def test_limit_is_the_prediction_interval_where_no_tail_is_known():
@@ -91,7 +91,7 @@ def test_spread_of_a_new_level_comes_from_the_nights_before_it():
     segments = np.array([[1] * 40 + [2] * 3])
     away = residuals(values, np.ones_like(values, dtype=bool), segments)
     assert np.nanstd(away) == pytest.approx(0.01, rel=0.25)
-    assert references(values, segments == 2, away, RULES).spread[0] == pytest.approx(0.01, rel=0.4)
+    assert references(values, segments == 2, away).spread[0] == pytest.approx(0.01, rel=0.4)
 
 
 def test_a_night_does_not_know_itself_in_its_deviation():

@@ -67,12 +67,6 @@ def test_a_metric_that_only_the_plan_defines_is_reported(run: Path) -> None:
     assert cell["advantage"] == pytest.approx(0.5, rel=0.01)
 
 
-def test_a_metric_that_the_plan_does_not_define_is_refused_by_line(run: Path) -> None:
-    define(run, [WOBBLE | {"name": "rate"}], PENDULUM)
-    with pytest.raises(AssayError, match=r"records\.jsonl:1: metric 'wobble'; allowed: a metric"):
-        load_run(run)
-
-
 def test_two_definitions_of_a_name_are_refused(run: Path) -> None:
     define(run, [WOBBLE, WOBBLE | {"unit": "s"}], PENDULUM)
     with pytest.raises(AssayError, match=r"plan\.json:1: the metric wobble has two definitions"):

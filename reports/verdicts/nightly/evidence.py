@@ -119,35 +119,28 @@ def _begun(run: Run) -> str:
 
 
 _NIGHTS_A_MONTH = 30
+#: A reference has up to so many nights; from so many on a series is judged.
+MOST_NIGHTS, JUDGED_FROM = 60, 3
+#: The least change that is worth reporting, and of the latency of small messages; no spread is
+#: taken for less.
+FLOOR, FLOOR_SMALL_LATENCY, LEAST_SPREAD = 0.03, 0.05, 0.002
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Chances, fractions of the reference's median, numbers of nights.
+    """Chances, a fraction of the reference's median, and a number of launches.
 
     `allowed` is the chance of a false alarm a series and night that each stage may have;
     `alarms_a_night` that of all series together, which is also the share of nights on which the
-    whole site may be slow and alarm, and the chance that any sound node is
-    suspected beside its peers. `finds` is the least change that the site wants reported: no wider
-    limit supports PASS, and nodes of a kind may differ by so much. A reference has up to
-    `most_nights` nights; from `judged_from` nights on a series is judged. `floor`,
-    `floor_small_latency`: the least change that is worth reporting; `least_spread`: no spread is
-    taken for less. A lasting change is looked for in the last `window` nights, with at least
-    `least_before` nights before and `least_after` after it.
+    whole site may be slow and alarm, and the chance that any sound node is suspected beside its
+    peers. `finds` is the least change that the site wants reported: no wider limit supports PASS,
+    and nodes of a kind may differ by so much.
     """
 
     allowed: float = 1e-3
     alarms_a_night: float = 1 / _NIGHTS_A_MONTH
     finds: float = USUAL_FINDS
     least_launches: int = LEAST_LAUNCHES
-    most_nights: int = 60
-    judged_from: int = 3
-    floor: float = 0.03
-    floor_small_latency: float = 0.05
-    least_spread: float = 0.002
-    window: int = 30
-    least_before: int = 8
-    least_after: int = 4
 
     @property
     def allowed_tonight(self) -> float:
@@ -218,14 +211,14 @@ class References:
     n_spread: Counts
 
 
-def references(values: Matrix, level: Mask, away: Matrix, rules: Rules) -> References:
+def references(values: Matrix, level: Mask, away: Matrix) -> References:
     """The reference of each series: `values` where `level` is set; spread from residuals `away`."""
     n_spread = np.isfinite(away).sum(axis=1)
     with warnings.catch_warnings(action="ignore"):  # of rows with fewer than two nights: NaN
         early = np.nanstd(away, axis=1, ddof=1)
     spread = np.where(n_spread >= SETTLED_NIGHTS, MAD * levels.row_medians(np.abs(away)), early)
     medians = levels.row_medians(np.where(level, values, np.nan))
-    return References(level.sum(axis=1), medians, np.maximum(spread, rules.least_spread), n_spread)
+    return References(level.sum(axis=1), medians, np.maximum(spread, LEAST_SPREAD), n_spread)
 
 
 def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) -> Matrix:
@@ -242,7 +235,7 @@ def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) ->
     `_TRUSTED_DEVIATIONS`.
     """
     crossed = without_slow_nights(
-        levels.crossed_deviations(away, _PARTS, 2 * SETTLED_NIGHTS, rules.least_spread),
+        levels.crossed_deviations(away, _PARTS, 2 * SETTLED_NIGHTS, LEAST_SPREAD),
         rules.alarms_a_night,
     )
     tail, chance = levels.fit_tail(crossed), rules.allowed_tonight
@@ -250,7 +243,7 @@ def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) ->
     early = (reference.n_spread < SETTLED_NIGHTS) | (tail is None)
     in_pool = widened * _MARGIN * levels.greatest_of(crossed, _SEEN)
     seen = np.where(early, _seen_early(away), in_pool)
-    required = widened * stats.t.isf(chance, rules.most_nights - 1)
+    required = widened * stats.t.isf(chance, MOST_NIGHTS - 1)
     bounds = np.fmax(np.maximum(_WIDEST, required), seen)
     trusted = np.isfinite(crossed).sum() >= _TRUSTED_DEVIATIONS
     freedom = np.maximum(reference.n_spread - 1, 1)
@@ -359,7 +352,7 @@ def evidence(
     history, end = nights.history, position + 1
     values, reruns = nights.values[:, :end], nights.reruns[:, :end]
     unexplained = (history.unexplained if unexplained is None else unexplained)[:, :end]
-    bad, floors = bad_nights(history, changes)[:, :end], floors_of(history, rules)
+    bad, floors = bad_nights(history, changes)[:, :end], floors_of(history)
     since = np.zeros(len(values), dtype=np.int64)
     for change in filter(begins_level, changes):
         since[change.series] = max(since[change.series], history.position(change.since))
@@ -369,13 +362,13 @@ def evidence(
     sign = nights.direction[:, np.newaxis]
     better = np.where(np.isfinite(values), sign * np.fmin(sign * values, sign * reruns), np.nan)
     levels = level_numbers(nights, changes)[:, :end]
-    away = residuals(better, _spread_nights(learnt, rules), levels)
+    away = residuals(better, _spread_nights(learnt), levels)
     # The level: nights of tonight's own context; where those are too few, all of the reference.
     before = learnt & (earlier >= since[:, np.newaxis])
     own = before & (earlier >= nights.contexts[:, position, np.newaxis])
     enough = own.sum(axis=1, keepdims=True) >= SETTLED_NIGHTS
-    level = last_of(np.where(enough, own, before), rules.most_nights)
-    reference = references(values, level, away, rules)
+    level = last_of(np.where(enough, own, before), MOST_NIGHTS)
+    reference = references(values, level, away)
     usual = reference.median
     return Tonight(
         nights=nights,
@@ -394,13 +387,13 @@ def evidence(
     )
 
 
-def floors_of(history: History, rules: Rules) -> Matrix:
+def floors_of(history: History) -> Matrix:
     """The least change of each series that is worth reporting; more for short messages."""
     small = [
         key.unit == "s" and key.at.get("message_bytes", np.inf) <= SMALL_MESSAGE_BYTES
         for key in history.series
     ]
-    floors: Matrix = np.where(small, rules.floor_small_latency, rules.floor)
+    floors: Matrix = np.where(small, FLOOR_SMALL_LATENCY, FLOOR)
     return floors
 
 
@@ -414,7 +407,7 @@ def _learnt(values: Matrix, odd: Mask) -> Mask:
     return kept
 
 
-def _spread_nights(learnt: Mask, rules: Rules) -> Mask:
+def _spread_nights(learnt: Mask) -> Mask:
     """The nights whose distances from their own levels give the spread, also those before a new
     level.
 
@@ -423,4 +416,4 @@ def _spread_nights(learnt: Mask, rules: Rules) -> Mask:
     """
     older = learnt & ~last_of(learnt, LASTING_NIGHTS - 1)
     enough = older.sum(axis=1, keepdims=True) >= 2 * SETTLED_NIGHTS
-    return last_of(np.where(enough, older, learnt), rules.most_nights)
+    return last_of(np.where(enough, older, learnt), MOST_NIGHTS)

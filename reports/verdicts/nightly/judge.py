@@ -25,14 +25,14 @@ from reports.load.nights import LASTING_NIGHTS, SETTLED_NIGHTS, nights_of
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Mask, last_of
 from reports.verdicts.nightly import detection, forms
-from reports.verdicts.nightly.evidence import Rules, Tonight, evidence, rules_for
+from reports.verdicts.nightly.evidence import JUDGED_FROM, Rules, Tonight, evidence, rules_for
 
 #: A series is expected that had a value in more than this share of so many nights.
 _SILENT_WINDOW, _SILENT_SHARE = 14, 0.75
 #: Nights by which a regression is seen to have gone back.
 _RECOVERY_WINDOW = 7
 #: Why a series is not judged whose history is too short for that.
-_FEW_NIGHTS = "fewer than {} earlier nights to compare with"
+_FEW_NIGHTS = f"fewer than {JUDGED_FROM} earlier nights to compare with"
 _NO_SPREAD = "no three nights of one context, from which a spread could be known"
 _NO_DIRECTION = "it is not known which direction is better"
 
@@ -305,7 +305,7 @@ def _unjudged(tonight: Tonight) -> list[str | None]:
     texts = np.full(len(counts), None, dtype=object)
     texts[~np.isfinite(tonight.limit)] = _NO_SPREAD
     texts[~(reference.median > 0)] = "the reference is not positive"
-    texts[reference.n < rules.judged_from] = _FEW_NIGHTS.format(rules.judged_from)
+    texts[reference.n < JUDGED_FROM] = _FEW_NIGHTS
     few = counts < rules.least_launches
     texts[few] = f"fewer than {rules.least_launches} valid launches tonight"
     texts[tonight.value <= 0] = "zero tonight"
@@ -318,15 +318,15 @@ def _unjudged(tonight: Tonight) -> list[str | None]:
 
 def _learning(tonight: Tonight, reasons: Sequence[str | None]) -> dict[int, int]:
     """The series with too few nights to support PASS, and how many more each needs at least."""
-    least, reference = tonight.rules.judged_from, tonight.reference
+    reference = tonight.reference
     young = detection.young_groups(tonight.history, tonight.values[:, :-1])
     more = {}
     for series in _rows(young):
         level, spread = int(reference.n[series]), int(reference.n_spread[series])
         if reasons[series] is None and spread < SETTLED_NIGHTS:
             more[series] = SETTLED_NIGHTS - spread
-        elif reasons[series] in (_NO_SPREAD, _FEW_NIGHTS.format(least)):
-            more[series] = max(SETTLED_NIGHTS - max(level, spread), least - level, 1)
+        elif reasons[series] in (_NO_SPREAD, _FEW_NIGHTS):
+            more[series] = max(SETTLED_NIGHTS - max(level, spread), JUDGED_FROM - level, 1)
     return more
 
 

@@ -27,7 +27,8 @@ from reports.notation.units import all_text, count_text, level_text, percent, re
 from reports.show import panel
 from reports.show.tables import table_of
 from reports.verdicts.nightly import forms
-from reports.verdicts.nightly.detection import P_ENERGY
+from reports.verdicts.nightly.detection import P_ENERGY, WINDOW
+from reports.verdicts.nightly.evidence import FLOOR, FLOOR_SMALL_LATENCY, MOST_NIGHTS
 from reports.verdicts.nightly.judge import NightJudgement, finding_of
 
 #: Changes that one command accepts.
@@ -336,12 +337,12 @@ def _method(judged: NightJudgement) -> Iterator[result.Block]:
     rules = judged.rules
     yield result.Sentence(
         f"A night's value is the median of its launches (at least {rules.least_launches}). Tonight"
-        f" is suspect when it is worse than the reference (up to {rules.most_nights} nights of the"
-        f" same context) by more than {percent(rules.floor, 0)}"
-        f" ({percent(rules.floor_small_latency, 0)} for the latency of small messages) and the far"
+        f" is suspect when it is worse than the reference (up to {MOST_NIGHTS} nights of the"
+        f" same context) by more than {percent(FLOOR, 0)}"
+        f" ({percent(FLOOR_SMALL_LATENCY, 0)} for the latency of small messages) and the far"
         " quantile of the site's own nights, or worse than good nodes of its kind by more than"
         f" {level_text(rules.finds)}; it is a regression when fresh launches the same night fail"
-        f" again. A change that stays is found by E-divisive means over {rules.window} nights"
+        f" again. A change that stays is found by E-divisive means over {WINDOW} nights"
         f" (p ≤ {P_ENERGY}, Mann–Whitney p ≤ {rules.p_ranks:.2g}). What is suspect, or a regression"
         " that is not accepted, enters no reference. PASS needs"
         f" {SETTLED_NIGHTS} nights and limits of at most {level_text(rules.finds)}."
