@@ -99,13 +99,9 @@ def all_right(written: list[Path], pictures: list[Picture]) -> None:
         assert 0.02 < (pixels[..., :3] < 0.9).any(axis=2).mean() < 0.98
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("runs") / "a", quick_cases(("mpich", "lam")), blocks=6)
-
-
 @pytest.mark.full
-def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
+def test_pictures_of_a_run_are_taken_out(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "a", quick_cases(("mpich", "lam")), blocks=6)
     written = take_out(run, tmp_path / "out")
     assert {path.suffix for path in written} == {".svg", ".png"}
     names = " ".join(path.name for path in written)
