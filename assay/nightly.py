@@ -31,9 +31,9 @@ from records.text.plain_text import masked, one_line
 from records.waiting import NOTIFY_S
 from reports.notation.units import count_text
 from reports.render.formats import junit
-from reports.verdicts.nightly.answer import answer_of_night
-from reports.verdicts.nightly.check import Checked, check_history, read_night
-from reports.verdicts.nightly.result import night_result
+from reports.verdicts.nightly.evidence import read_night
+from reports.verdicts.nightly.judge import NightJudgement, check_history
+from reports.verdicts.nightly.result import answer_of_night, night_result
 
 #: Launches of each case that is run again.
 RERUN_BLOCKS = 5
@@ -48,7 +48,7 @@ def judge_nights(
     finds: float,
     rerun: bool,
     quiet: bool,
-) -> tuple[Checked, AssayError | None]:
+) -> tuple[NightJudgement, AssayError | None]:
     """Judge; run suspicious cases again if asked, and say so unless `quiet`.
 
     A re-run that fails leaves the judgement as it was before; the error is given with it.
@@ -56,13 +56,13 @@ def judge_nights(
     checked = check_history(store, site, campaign, alarms_a_month, finds)
     if rerun and checked.night.imported:
         raise AssayError("imported launches cannot be run again; leave --rerun out")
-    if not rerun and checked.judgement.of("suspect") and not checked.night.imported:
+    if not rerun and checked.of("suspect") and not checked.night.imported:
         print("run suspicious cases again with: assay nightly check --rerun", file=sys.stderr)
     # First the suspects; then, on other nodes, what the re-run has just confirmed.
     for elsewhere in (False, True) if rerun else ():
         cases = {
             checked.history.series[item.series].case_id
-            for item in checked.judgement.of("regression" if elsewhere else "suspect")
+            for item in checked.of("regression" if elsewhere else "suspect")
             if not elsewhere or (item.rerun is not None and item.elsewhere is None)
         }
         try:
@@ -78,7 +78,9 @@ def judge_nights(
     return checked, None
 
 
-def show_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: bool) -> None:
+def show_night(
+    checked: NightJudgement, out: Path | None, status: ExitStatus, *, json: bool
+) -> None:
     """Write the pages and print what was found, as the machine form if `json`.
 
     `out`: folder of the pages; None: next to the history. `status`: what the command ends with.
@@ -90,7 +92,7 @@ def show_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: 
     show_pages(result, folder, as_json=json, name="night", further=further)
 
 
-def _run_again(store: Store, checked: Checked, cases: set[str], *, elsewhere: bool) -> str:
+def _run_again(store: Store, checked: NightJudgement, cases: set[str], *, elsewhere: bool) -> str:
     """Run cases of the newest night again and add that; what was run, "" when no other nodes are
     there."""
     run = open_run(checked.night.run_path)
@@ -177,12 +179,12 @@ def failure_notice(title: str, error: Exception | str, where: str) -> Notice:
     return Notice("warning", title, f"{text}\n{where}".strip())
 
 
-def notices_of(checked: Checked, failure: AssayError | None = None) -> Iterator[Notice]:
+def notices_of(checked: NightJudgement, failure: AssayError | None = None) -> Iterator[Notice]:
     """Notices of a judged night: regressions found that night, recoveries, silent series.
 
     `failure`: why suspicious cases could not be run again.
     """
-    night, found = checked.night, checked.judgement.of
+    night, found = checked.night, checked.of
     name = f"{night.campaign} on {night.site}"
     where = f"Night of {night.date} UTC, run {night.run_id}."
     if found("regression"):

@@ -12,15 +12,7 @@ from typing import Annotated, Literal
 from records.forms import Part, key
 from reports.commands import NOTHING, NextCommand
 from reports.judgement import Finding, Item, JudgedCriterion, Judgement
-from reports.notation.units import (
-    all_text,
-    as_stated,
-    fixed,
-    percent,
-    quantity,
-    readable_unit,
-    sentence_case,
-)
+from reports.notation import units
 
 #: What an answer is shown in: green, amber, red, or no colour.
 Colour = Literal["good", "warn", "bad", "plain"]
@@ -88,12 +80,12 @@ class Answer:
         )
 
 
-def listed(names: Sequence[str], most: int = 4, last: str = "and") -> str:
+def listed(names: Sequence[str], most: int = 4) -> str:
     """ "a, b and c"; of more than `most` names "a, b and 3 others"."""
     shown = list(names)
     if len(shown) > most:
         shown = [*shown[: most - 1], f"{len(shown) - most + 1} others"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def clipped(text: str, most: int) -> str:
@@ -139,7 +131,7 @@ def _of_finding(finding: Finding) -> str:
     limit, name = f"(limit {limit_words(worst)})", clipped(finding.name, _MOST_NAME)
     if finding.kind == "unsteady":
         name = clipped(worst.subject, _MOST_NAME)
-        return f"{name} scatters by {percent(worst.centre)} {limit}"
+        return f"{name} scatters by {units.percent(worst.centre)} {limit}"
     metric = clipped(worst.metric.replace("_", " "), 3)
     share = f"{100 * worst.centre:.0f} %" if worst.at_most is None else number(worst, worst.centre)
     noun = _NOUNS.get(finding.kind, finding.kind)
@@ -160,7 +152,7 @@ def _of_criterion(result: JudgedCriterion) -> str:
 def _met(judgement: Judgement) -> str:
     """All is met; the value nearest to its limit."""
     results = judgement.criteria
-    head = f"{sentence_case(all_text(len(results), 'criterion'))} met"
+    head = f"{units.sentence_case(units.all_text(len(results), 'criterion'))} met"
     if not judgement.absolute:
         return f"{head}, but none is absolute: so nothing passes"
     close = [
@@ -182,9 +174,11 @@ def number(item: Item, value: float) -> str:
     """A value of the item's own unit; without a unit a share (93 %) or a multiple (2.1 ×)."""
     limits = [limit for limit in (item.at_least, item.at_most) if limit is not None]
     if item.unit == "1":
-        return f"{fixed(value, 2)} ×" if max(limits, default=0.0) > 1 else percent(value)
+        return (
+            f"{units.fixed(value, 2)} ×" if max(limits, default=0.0) > 1 else units.percent(value)
+        )
     typical = [limit for limit in limits if limit] or [item.centre]
-    return quantity(value, readable_unit(item.unit, typical))
+    return units.quantity(value, units.readable_unit(item.unit, typical))
 
 
 def centre_text(item: Item) -> str:
@@ -205,7 +199,7 @@ def limit_words(item: Item) -> str:
 
     def stated(limit: float) -> str:
         share = item.unit == "1" and max(item.at_least or 0.0, item.at_most or 0.0) <= 1
-        return f"{as_stated(100 * limit)} %" if share else number(item, limit)
+        return f"{units.as_stated(100 * limit)} %" if share else number(item, limit)
 
     least, most = item.at_least, item.at_most
     if least is not None and most is not None:
@@ -224,8 +218,8 @@ def margin_text(item: Item) -> str:
     sign = "+" if item.margin >= 0 else "−"
     if item.unit == "1" and max(limits) <= 1:
         points = min(abs(item.centre - limit) for limit in limits)
-        return f"{sign}{fixed(100 * points, 1)} points"
-    return f"{sign}{percent(abs(item.margin))}"
+        return f"{sign}{units.fixed(100 * points, 1)} points"
+    return f"{sign}{units.percent(abs(item.margin))}"
 
 
 def place_text(item: Item) -> str:
@@ -242,9 +236,9 @@ def item_text(item: Item) -> str:
 def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
     """A limit in words: "at least 0.95", "between 1 and 2 s"."""
     limits = [limit for limit in (at_least, at_most) if limit is not None]
-    readable = readable_unit(unit, limits)
+    readable = units.readable_unit(unit, limits)
     suffix = f" {readable.label}".rstrip()
-    words = [as_stated(limit / readable.factor) for limit in limits]
+    words = [units.as_stated(limit / readable.factor) for limit in limits]
     if len(words) == 2:
         return f"between {words[0]} and {words[1]}{suffix}"
     return f"at {'least' if at_most is None else 'most'} {words[0]}{suffix}"

@@ -31,9 +31,8 @@ from records.history.store import Store, no_nights
 from records.run.run_directory import open_run
 from records.text.plain_text import masked
 from reports.notation.units import count_text
-from reports.verdicts.nightly.check import read_night
-from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm
-from reports.verdicts.nightly.wording import changes_text, history_form, missed_text, nights_text
+from reports.verdicts.nightly import forms
+from reports.verdicts.nightly.evidence import read_night
 
 
 def now_text() -> str:
@@ -113,7 +112,7 @@ def add_command(arguments: argparse.Namespace) -> int:
         store.add(night, values, first, elsewhere=arguments.elsewhere)
     launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
     return print_form(
-        NightAddedForm.filled(night, series=len(values), launches=night.statuses),
+        forms.NightAddedForm.filled(night, series=len(values), launches=night.statuses),
         *(f"warning: {warning}" for warning in night.warnings),
         f"added {night.run_id} of {night.campaign} on {night.site}:"
         f" {count_text(len(values), 'series')} from {night.statuses.get('ok', 0)} ok launches of"
@@ -133,7 +132,7 @@ def accept_command(arguments: argparse.Namespace) -> int:
     with Store(arguments.history) as store:
         count = store.accept(arguments.changes, Acceptance(author, reason, now_text()))
     return print_form(
-        ChangeAcceptedForm(changes=arguments.changes, author=author, reason=reason),
+        forms.ChangeAcceptedForm(changes=arguments.changes, author=author, reason=reason),
         f"accepted {count_text(count, 'change')}; a new reference is learnt for their series from"
         " that night on",
         as_json=arguments.json,
@@ -197,9 +196,11 @@ def show_command(arguments: argparse.Namespace) -> int:
         f"{campaign} on {site}: {count_text(count, 'night')}" for site, campaign, count in groups
     ]
     if history:
-        lines.append(changes_text(history) if arguments.changes else nights_text(history))
-    lost = "" if arguments.changes else missed_text(missed)
-    form = history_form(groups, history, missed)
+        lines.append(
+            forms.changes_text(history) if arguments.changes else forms.nights_text(history)
+        )
+    lost = "" if arguments.changes else forms.missed_text(missed)
+    form = forms.history_form(groups, history, missed)
     return print_form(form, *lines, lost, as_json=arguments.json)
 
 

@@ -37,7 +37,7 @@ from reports.render.terminal import show
 from reports.result import ON_TERMINAL, Sample, Section
 from reports.verdicts.choice.forms import ReportForm, count_samples, report_form, run_samples
 from reports.verdicts.comparison import compare, comparison_result
-from reports.verdicts.nightly.check import newest_night
+from reports.verdicts.nightly.judge import newest_night
 from reports.verdicts.nightly.result import night_result
 
 

@@ -54,7 +54,7 @@ def _resolution(plan: Plan) -> str | None:
     """Line on the advantage of an environment that all blocks find; None where nothing is compared.
     Beyond the margin of 3 % it is found by a shift of its logarithm."""
     from reports.analysis.cells import LEAST_DIFFERENCE  # slow: SciPy
-    from reports.statistics import max_t, spending  # slow: SciPy
+    from reports.statistics import max_t  # slow: SciPy
 
     feasible = [case for case in plan.cases if case.skipped is None]
     names = {case.environment for case in feasible}
@@ -69,8 +69,8 @@ def _resolution(plan: Plan) -> str | None:
     if plan.sequential is None:
         error = max_t.QUANTILE / (questions + pairs * len(feasible) // len(names))
     else:
-        spent = spending.spent(plan.blocks, plan.sequential.stages)
-        error = spent * spending.DECLARED_SHARE / questions
+        spent = max_t.spent(plan.blocks, plan.sequential.stages)
+        error = spent * max_t.DECLARED_SHARE / questions
         gain = max_t.shared_gain(len(names))
         after = ", ".join(map(str, plan.sequential.interims))
         judged = f"judged after blocks {after} until known: {', '.join(plan.sequential.until)}; "

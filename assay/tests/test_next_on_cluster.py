@@ -26,7 +26,7 @@ from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.history.store import Store
 from reports.analysis.races import judge_after
 from reports.load.loading import load_run
-from reports.verdicts.nightly.check import read_night
+from reports.verdicts.nightly.evidence import read_night
 from virtual_cluster import Cluster
 
 __all__ = ["pytestmark"]

@@ -20,7 +20,7 @@ from records.history.store import Store
 from reports.render.formats import COMMON, CSV_COLUMNS, PARQUET_COLUMNS, SCHEMA
 from reports.tests.synthetic import case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
-from reports.verdicts.nightly.check import read_night
+from reports.verdicts.nightly.evidence import read_night
 
 PAGE = Path(__file__).parents[1] / "data.md"
 

@@ -12,7 +12,7 @@ from reports.notation.units import ReadableUnit, between, bytes_text
 from reports.show.lines import joined
 from reports.show.rows import message_bytes, range_cell
 from reports.show.tables import Cell
-from reports.statistics.signed_rank import LEAST_N, paired_effect
+from reports.statistics.descriptive import LEAST_N, paired_effect
 
 
 def median_by_block(rows: Iterable[Row]) -> ByBlock:

@@ -23,10 +23,10 @@ from records.history.reading import read_history
 from records.history.store import Store
 from reports.statistics.descriptive import MAD, Matrix
 from reports.statistics.levels import Peers, deviations_of, reach_of, scores_of
-from reports.verdicts.nightly.check import Checked, newest_night
+from reports.verdicts.nightly import evidence
 from reports.verdicts.nightly.detection import level_shift
-from reports.verdicts.nightly.tonight import Rules, floors_of, rules_for
-from reports.verdicts.nightly.wording import case_names
+from reports.verdicts.nightly.forms import case_names
+from reports.verdicts.nightly.judge import NightJudgement, newest_night
 
 #: Launches of a series below which its reference, or of a node below which the node, is not judged.
 LEAST_LAUNCHES, LEAST_OF_A_NODE = 10, 5
@@ -84,7 +84,7 @@ class NodeFinding(NamedTuple):
 class Survey:
     """`checked` has the history with its changes; `spreads` are of all series, in their order."""
 
-    checked: Checked
+    checked: NightJudgement
     spreads: list[Spread]
     references: list[ReferenceFinding]
     nodes: list[NodeFinding]
@@ -127,7 +127,7 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
     """Survey the nights of a campaign on a site. Raises AssayError without any."""
     history = read_history(store, site, campaign)
     newest = history.nights[-1]
-    rules = rules_for(len(history.series), finds=newest.finds, imported=newest.imported)
+    rules = evidence.rules_for(len(history.series), finds=newest.finds, imported=newest.imported)
     if not newest.judged:
         history = replace(history, changes=found_changes(history, rules))
     starts = _level_starts(history)
@@ -150,9 +150,9 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
         shares = shares[counts & (ran >= begin) & (ran < end)]
         reference = known.get(history.series_ids[row])
         if reference and row not in drifting and len(shares) >= LEAST_LAUNCHES:
-            level, shares = float(levels[row, end - 1]), shares[-10 * rules.most_nights :]
+            level, shares = float(levels[row, end - 1]), shares[-10 * evidence.MOST_NIGHTS :]
             better = history.series[row].better
-            references.append(_referenced(row, reference, level, shares, rules, better=better))
+            references.append(_referenced(row, reference, level, shares, better=better))
     shares_of_level = history.values / levels
     return Survey(
         newest_night(history, str(store.path)),
@@ -165,11 +165,11 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
     )
 
 
-def found_changes(history: History, rules: Rules) -> list[Change]:
+def found_changes(history: History, rules: evidence.Rules) -> list[Change]:
     """The lasting changes of all series by the test of the nightly judgement, night after night,
     numbered in order of time; after one the series begins with the new level. A regression that a
     later change of its series took back is closed."""
-    floors, found = floors_of(history, rules).tolist(), list[Change]()
+    floors, found = evidence.floors_of(history).tolist(), list[Change]()
     for row, values in enumerate(history.values):
         nights = np.flatnonzero((history.counts[row] >= rules.least_launches) & (values > 0))
         begin, mine = 0, list[Change]()
@@ -213,13 +213,7 @@ def _spread(shares: Matrix) -> float | None:
 
 
 def _referenced(
-    row: int,
-    reference: ImportedReference,
-    level: float,
-    shares: Matrix,
-    rules: Rules,
-    *,
-    better: str,
+    row: int, reference: ImportedReference, level: float, shares: Matrix, *, better: str
 ) -> ReferenceFinding:
     """A reference against what the launches at the present level support: the k-th
     worst of n, k = ⌊(n + 1)/100⌋, which a further launch of any distribution misses with the chance
@@ -227,11 +221,11 @@ def _referenced(
     n, base = len(shares), reference.value * reference.factor / level
     sign = {"higher": -1, "lower": 1}.get(better)
     seen = np.sort(sign * (shares - 1) if sign else np.abs(shares - 1))
-    spread = max(_spread(shares) or 0.0, rules.least_spread)
+    spread = max(_spread(shares) or 0.0, evidence.LEAST_SPREAD)
     quantile = float(stats.t.ppf((1 + _LEVEL) / 2, n - 1))
     reach = spread * float(np.sqrt(1 + np.pi / (2 * n))) * quantile
     rank = (n + 1) // ONE_IN
-    supported = max(rules.floor, reach, float(seen[-rank])) if rank else None
+    supported = max(evidence.FLOOR, reach, float(seen[-rank])) if rank else None
     low = -np.inf if reference.lower is None else base * (1 + reference.lower)
     high = np.inf if reference.upper is None else base * (1 + reference.upper)
     worse = ((1 - low, "higher"), (high - 1, "lower"))

@@ -32,7 +32,7 @@ from reports.answers import Answer, State
 from reports.notation.units import count_text, fixed, percent, significant
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
 from reports.show.tables import Cell, numeric, pivot
-from reports.verdicts.nightly.wording import compared, day_of, state_of, value_text
+from reports.verdicts.nightly.forms import compared, day_of, state_of, value_text
 
 #: Rows of a table.
 _MOST_ROWS = 200

@@ -17,8 +17,8 @@ import msgspec
 from reports.analysis.failures import FailureRate
 from reports.load.loading import AtKey
 from reports.notation.units import between, not_resolved, percent, signed_percent
+from reports.statistics.descriptive import LEAST_N, PairedEffect
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, detectable_at_least_blocks
-from reports.statistics.signed_rank import LEAST_N, PairedEffect
 
 ALPHA = 0.05
 #: What verdicts are on, for tables that show means or medians of one environment.

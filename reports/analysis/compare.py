@@ -29,10 +29,21 @@ from reports.analysis.failures import (
 from reports.analysis.score import Costs, OverallScore, weighted_costs
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels, point_text
-from reports.statistics.descriptive import Dependence, serial_dependence
-from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question, answers
-from reports.statistics.signed_rank import LEAST_N, PairedEffect, paired_effects
-from reports.statistics.spending import InterimJudgement, answers_after
+from reports.statistics.descriptive import (
+    LEAST_N,
+    Dependence,
+    PairedEffect,
+    paired_effects,
+    serial_dependence,
+)
+from reports.statistics.max_t import (
+    LEAST_BLOCKS,
+    InterimJudgement,
+    JointBounds,
+    Question,
+    answers,
+    answers_after,
+)
 
 
 @dataclass(frozen=True)

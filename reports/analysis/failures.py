@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from records.flags import INVALID_ON_PURPOSE
 from records.metric import Better
 from reports.load.loading import AtKey, Run, Series, stacked
-from reports.statistics.descriptive import Interval, clopper_pearson, fisher_greater
-from reports.statistics.signed_rank import LEAST_N
+from reports.statistics.descriptive import LEAST_N, Interval, clopper_pearson, fisher_greater
 
 #: Failures up to this share are borne.
 BORNE = 0.01

@@ -24,9 +24,8 @@ from records.metric import Register
 from reports.analysis.cells import ALPHA, ComparisonJudgement
 from reports.analysis.failures import FailureRate, Failures, PointKey, Table
 from reports.load.loading import Run, Series
-from reports.statistics.descriptive import Matrix
+from reports.statistics.descriptive import LEAST_N, Matrix, PairedEffect, paired_effects
 from reports.statistics.max_t import JointBounds, Question
-from reports.statistics.signed_rank import LEAST_N, PairedEffect, paired_effects
 
 #: All points of a check's deciding metrics in an environment.
 _Points = dict[tuple[str, PointKey], Series]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from records.site.pair_scans import PEER, sample_told
 from reports.analysis.run import Analysis
 from reports.load.launches import Series
-from reports.load.scans import PairColumns, columns_of
+from reports.load.loading import PairColumns, columns_of
 from reports.notation.units import ReadableUnit, count_text, readable_unit, significant
 from reports.show.lines import counted_footer, joined, picture_of
 from reports.show.panel import Heat, Panel, Picture, heat_panel, multiples, shares

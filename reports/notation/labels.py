@@ -112,9 +112,9 @@ class CheckLabels:
         text = ", ".join(whole._known_by(whole.told(case), case, ()))
         return f"{case.check} {text}".removesuffix(f" {_ONLY}")
 
-    def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
+    def label(self, case: Parametrised) -> str:
         """Line that names the case among its check's cases."""
-        return ", ".join(self._known_by(self.told(case, without), case, without))
+        return ", ".join(self._known_by(self.told(case), case, ()))
 
     def name(self, case: Parametrised, without: Sequence[str] = ()) -> str:
         """Label without lengths, for a curve or a point that has its own."""

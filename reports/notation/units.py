@@ -41,11 +41,6 @@ def readable_unit(si_unit: str, values: Iterable[float]) -> ReadableUnit:
     return ReadableUnit(label, factor)
 
 
-def mean_words(si_unit: str) -> str:
-    """Name of the mean of launches: of rates it is not total work over total time."""
-    return "arithmetic mean of rates" if si_unit.endswith("/s") else "mean"
-
-
 def decimals(value: float, spread: float | None) -> int:
     """Decimals to print: two significant digits of the spread, at most six of the value."""
     if not value or not math.isfinite(value):
@@ -145,18 +140,17 @@ def more_text(ratio: float) -> str:
     return "as much" if more == percent(0) else f"{more} more"
 
 
-def has_speed(si_unit: str) -> bool:
-    """True for a unit of how fast something is."""
-    return si_unit in {"s", "bytes/s", "flop/s", "1/s"}
+#: Units of how fast something is.
+_SPEEDS = ("s", "bytes/s", "flop/s", "1/s")
 
 
-def slower_text(ratio: float, amount: float, *, speed: bool = True) -> str:
+def slower_text(ratio: float, amount: float, si_unit: str = "s") -> str:
     """Comparison of a value: "8.1 % slower", from a factor of 1.5 on "slower by a factor of 1.83".
 
-    `ratio` is its advantage; `amount` the difference as a share, either sign; what has no `speed`
-    is worse or better.
+    `ratio` is its advantage; `amount` the difference as a share, either sign; what has no speed by
+    its unit is worse or better.
     """
-    word = (("faster", "slower") if speed else ("better", "worse"))[ratio < 1]
+    word = (("faster", "slower") if si_unit in _SPEEDS else ("better", "worse"))[ratio < 1]
     if 0 < ratio < math.inf and not 1 / _FACTOR < ratio < _FACTOR:
         return f"{word} by a factor of {significant(max(ratio, 1 / ratio))}"
     return f"{percent(abs(amount))} {word}"

@@ -16,6 +16,7 @@ from functools import lru_cache
 from io import BytesIO
 from itertools import islice
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -83,34 +84,21 @@ UNKNOWN = "value"
 def openmetrics(samples: Iterable[Sample]) -> str:
     """A family for each name and unit, in the order of its first sample; each set of labels once,
     the last value of it. Empty labels mean the same as none and are left out."""
-    made = generate_latest(_Families(samples))  # type: ignore[no-untyped-call]
+    families: dict[str, GaugeMetricFamily] = {}
+    lines: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+    for sample in samples:
+        # A gauge without a unit has "" for one; a value of an unknown unit says so in its name.
+        unit = sample.unit if sample.unit == "" else unit_of(sample.unit).spelled or UNKNOWN
+        name = "_".join(filter(None, (PREFIX, sample.name, unit)))
+        known = "" if unit == UNKNOWN else unit
+        families.setdefault(name, GaugeMetricFamily(name, sample.text, unit=known))
+        labels = {key: plain(text) for key, text in sample.labels.items() if text}
+        lines.setdefault(name, {})[tuple(labels.items())] = float(f"{sample.value:.12g}")
+    for name, family in families.items():
+        family.samples = [_Line(name, dict(labels), one) for labels, one in lines[name].items()]
+    made = generate_latest(SimpleNamespace(collect=families.values))  # type: ignore[no-untyped-call]
     text: str = made.decode()
     return text
-
-
-class _Families:
-    """Collector of families for the library."""
-
-    def __init__(self, samples: Iterable[Sample]) -> None:
-        self._families: dict[str, GaugeMetricFamily] = {}
-        self._lines: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
-        for sample in samples:
-            # A gauge without a unit has "" for one; a value of an unknown unit says so in its name.
-            unit = sample.unit if sample.unit == "" else unit_of(sample.unit).spelled or UNKNOWN
-            name = "_".join(filter(None, (PREFIX, sample.name, unit)))
-            known = "" if unit == UNKNOWN else unit
-            self._families.setdefault(name, GaugeMetricFamily(name, sample.text, unit=known))
-            labels = {key: plain(text) for key, text in sample.labels.items() if text}
-            self._lines.setdefault(name, {})[tuple(labels.items())] = float(sample.value)
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Every family with its samples."""
-        for name, family in self._families.items():
-            family.samples = [
-                _Line(name, dict(labels), float(f"{value:.12g}"))
-                for labels, value in self._lines[name].items()
-            ]
-            yield family
 
 
 _LAYOUT = ("ranks", "ranks_per_node", "nodes")

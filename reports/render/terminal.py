@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from records.text.plain_text import plain
-from reports.answers import Answer
 from reports.commands import NextCommand
 from reports.notation.units import count_text
 from reports.result import Badge, Block, Facts, FileText, Result, Section, Sentence, Signing
@@ -60,9 +59,12 @@ def text(result: Result[Any]) -> str:
 def show(result: Result[Any], out: Lines, files: Sequence[str] = ()) -> None:
     """Print a result; `files` are those that were written."""
     out.line((result.kicker, "quiet"), hang=2)
-    if result.answer:
+    if answer := result.answer:
         out.blank()
-        show_answer(result.answer, out)
+        badge = f"{answer.state.word.upper()}: ", _OF_ANSWER[answer.state.colour]
+        out.line(badge, (answer.sentence, "head"), hang=2)
+        for text in answer.details[:MOST_DETAILS]:
+            out.line(text, indent=2, hang=2)
     else:
         out.line((result.title, "head"), hang=2)
     for text in result.warnings:
@@ -75,26 +77,13 @@ def show(result: Result[Any], out: Lines, files: Sequence[str] = ()) -> None:
         if section.blocks:
             out.blank()
             _section(section, out)
-    if result.answer:
+    if answer:
         out.blank()
-        show_next(result.answer, out)
+        if answer.unknown:
+            out.line(("not known: ", "quiet"), answer.unknown, indent=2, hang=2)
+        show_command(answer.command, out)
     for path in files:
         out.line(path, indent=2)
-
-
-def show_answer(answer: Answer, out: Lines) -> None:
-    """State and sentence, then what else carries it."""
-    style = _OF_ANSWER[answer.state.colour]
-    out.line((f"{answer.state.word.upper()}: ", style), (answer.sentence, "head"), hang=2)
-    for text in answer.details[:MOST_DETAILS]:
-        out.line(text, indent=2, hang=2)
-
-
-def show_next(answer: Answer, out: Lines) -> None:
-    """Print what is not known, and what comes next."""
-    if answer.unknown:
-        out.line(("not known: ", "quiet"), answer.unknown, indent=2, hang=2)
-    show_command(answer.command, out)
 
 
 def show_command(command: NextCommand, out: Lines, indent: int = 2) -> None:

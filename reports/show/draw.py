@@ -225,7 +225,7 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         patch = PathPatch(path, fill=False, edgecolor=look.colour, linewidth=2.4, alpha=0.4)
         patch.set_capstyle("round")
         axes.add_artist(patch)
-    filled = mark.width and not mark.face and look.marker not in ("|", "x")
+    filled = mark.width and look.marker not in ("|", "x")
     axes.plot(
         mark.x,
         mark.y,
@@ -235,7 +235,7 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         linestyle=(0, look.dashes) if look.dashes else "-" if mark.width else "none",
         marker=look.marker,
         markersize=mark.size,
-        markerfacecolor=mark.face or look.colour,
+        markerfacecolor=look.colour,
         markeredgecolor=PAPER if filled else look.colour,
         markeredgewidth=0.6 if filled else 1.0,
     )

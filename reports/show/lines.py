@@ -14,14 +14,8 @@ from matplotlib.axes import Axes
 
 from reports.analysis.run import Analysis, Row
 from reports.load.loading import AtKey
+from reports.notation import units
 from reports.notation.labels import QUIET, Look, point_text, value_text
-from reports.notation.units import (
-    ReadableUnit,
-    as_stated,
-    readable_unit,
-    sentence_case,
-    significant,
-)
 from reports.show.panel import Axis, Mark, Panel, Picture, Series, written
 from reports.show.rows import environments
 
@@ -101,18 +95,18 @@ def lines_picture(
     means: dict[str, list[float]] = {}
     for row in (row for item in curves for row in item.rows):
         means.setdefault(row.unit, []).append(row.summary.mean)
-    units = {si: readable_unit(si, of_unit) for si, of_unit in means.items()}
+    readable = {si: units.readable_unit(si, of_unit) for si, of_unit in means.items()}
     alone = len({item.rows[0].series.metric for item in curves}) == 1
 
     def panel(item: Curves) -> Panel:
         first = item.rows[0]
-        unit, name = units[first.unit], analysis.register.metric_title(first.series.metric)
+        unit, name = readable[first.unit], analysis.register.metric_title(first.series.metric)
         is_log = log_y and first.unit == "s"
         lines = lines_of(analysis, item.rows, place, unit, log=is_log)
         on_node = analysis.case(first).params.get("placement") == "within-node"
         by_length = first.unit == "bytes/s" and sizes and not on_node
         rate = line_rate(analysis) if by_length else None
-        heading = item.title if alone else joined(sentence_case(name), item.title)
+        heading = item.title if alone else joined(units.sentence_case(name), item.title)
         return Panel(
             heading,
             [*lines, *_line_rate_marks(rate, unit)],
@@ -135,12 +129,12 @@ def lines_picture(
     )
 
 
-def _line_rate_marks(rate_si: float | None, unit: ReadableUnit) -> list[Mark]:
+def _line_rate_marks(rate_si: float | None, unit: units.ReadableUnit) -> list[Mark]:
     """The line rate across, with its name; none without."""
     if not rate_si:
         return []
     rate = rate_si / unit.factor
-    name = f"line rate {as_stated(rate)} {unit.label}"
+    name = f"line rate {units.as_stated(rate)} {unit.label}"
     at_edge: Any = {"xycoords": ("axes fraction", "data"), "xytext": (0, 3), "ha": "right"}
     line = partial(Axes.axhline, y=rate, color=QUIET, linewidth=1.1, linestyle=(0, (4, 3)))
     return [line, written(name, (1, rate), QUIET, 8.5, **at_edge)]
@@ -204,7 +198,7 @@ def lines_of(
     analysis: Analysis,
     rows: Iterable[Row],
     x: Callable[[Row], float],
-    unit: ReadableUnit,
+    unit: units.ReadableUnit,
     *,
     log: bool = False,
 ) -> list[Series]:
@@ -229,7 +223,7 @@ def line_of(
     look: Look,
     name: str,
     rows: Sequence[tuple[float, Row]],
-    unit: ReadableUnit,
+    unit: units.ReadableUnit,
     *,
     log: bool = False,
     points: bool = False,
@@ -255,10 +249,8 @@ def line_of(
 
 def ranges_text(lines: Iterable[Series], unit: str) -> str:
     """Each line's least and greatest value, for those who cannot see the picture."""
-    return "; ".join(
-        f"{line.name} {significant(min(line.y))} to {significant(max(line.y))} {unit}".rstrip()
-        for line in lines
-    )
+    ends = ((line.name, *map(units.significant, (min(line.y), max(line.y)))) for line in lines)
+    return "; ".join(f"{name} {low} to {high} {unit}".rstrip() for name, low, high in ends)
 
 
 def grid_of(params: Mapping[str, Any]) -> tuple[int, int]:

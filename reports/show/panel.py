@@ -66,8 +66,7 @@ class Series:
     """Values along x as a line, markers or both.
 
     `low`, `high`: ends of a band; `points`: single launches (x, y). `width` of the line and `size`
-    of the markers in points, 0 for none; `face`: colour inside the markers where it is not that of
-    the look.
+    of the markers in points, 0 for none.
     """
 
     x: Sequence[float]
@@ -79,7 +78,6 @@ class Series:
     points: Sequence[tuple[float, float]] = ()
     width: float = 1.6
     size: float = 4.6
-    face: str = ""
     alpha: float = 1.0
 
 
@@ -115,8 +113,7 @@ def multiples(of: str) -> Scale:
 @dataclass(frozen=True, slots=True)
 class Heat:
     """A heat map: values by row and column, NaN for none, with the texts of cells. `culprits` are
-    outlined, `charged` dashed: another cause explains them; `named` rows and columns are written in
-    red."""
+    outlined, `named` rows and columns are written in red."""
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -124,7 +121,6 @@ class Heat:
     scale: Scale
     texts: Mapping[Place, str] = field(default_factory=dict)
     culprits: Collection[Place] = ()
-    charged: Collection[Place] = ()
     named: Collection[str] = ()
 
 
@@ -331,14 +327,8 @@ def _write_cells(axes: Axes, heat: Heat, share: Matrix) -> None:
         own = share[row, column]
         colour = INK if np.isnan(own) else ON_BRIGHT if own > _BRIGHT else ON_DARK
         axes.text(column, row, text, color=colour, in_layout=False, **look)
-    dashed: Any = (0, (2, 1.5))
-    for (row, column), style in (
-        *((place, dashed) for place in heat.charged),
-        *((place, "-") for place in heat.culprits),
-    ):
+    for row, column in heat.culprits:
         corner = column - 0.475, row - 0.45
         for colour, width in ((PAPER, 0 if narrow else 4.0), (BAD, 1.4 if narrow else 2.4)):
-            box = Rectangle(corner, 0.95, 0.9, fill=False, edgecolor=colour, linewidth=width)
-            box.set_linestyle("-" if colour == PAPER else style)
-            axes.add_patch(box)
+            axes.add_patch(Rectangle(corner, 0.95, 0.9, fill=False, edgecolor=colour, lw=width))
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))

@@ -14,7 +14,7 @@ from records.flags import BEYOND_LIMIT
 from records.run.provenance import Provenance
 from records.site.node_facts import facts_by_value, value_text
 from records.units import axis_of
-from reports.analysis.run import Analysis, Row, flags_of
+from reports.analysis.run import Analysis, Row
 from reports.notation import units
 from reports.notation.labels import point_text, shortened
 from reports.notation.units import PLAIN, summary_text, with_range, with_spread
@@ -42,23 +42,15 @@ def name_cell(environment: str, flags: Iterable[str] = ()) -> Cell:
     return Cell(environment, environment=environment, badges=tuple(flags))
 
 
-def environment_cell(analysis: Analysis, row: Row) -> Cell:
-    """A row's environment with its marks."""
-    return name_cell(analysis.case(row).environment, flags_of([row]))
-
-
 def side_by_side(
-    analysis: Analysis,
-    rows: Iterable[Row],
-    cell: Callable[[list[Row]], Cell | str],
-    heading: str = "",
+    analysis: Analysis, rows: Iterable[Row], cell: Callable[[list[Row]], Cell | str]
 ) -> Value[Row]:
     """Columns of `pivot`: one for each environment that the rows are of."""
     return across(
         measured_in(analysis, rows),
         lambda row: analysis.case(row).environment,
         cell,
-        lambda name: Column(heading, numeric=True, environment=name),
+        lambda name: Column("", numeric=True, environment=name),
     )
 
 
@@ -75,29 +67,26 @@ def value_cell(
     return Cell(f"{text} {unit.label}" if label else text, title=title, badges=badges)
 
 
-def range_cell(
-    values: Iterable[float], unit: units.ReadableUnit = PLAIN, badges: tuple[str, ...] = ()
-) -> Cell:
+def range_cell(values: Iterable[float], unit: units.ReadableUnit = PLAIN) -> Cell:
     """Median (least … greatest) of launches; the title tells n."""
     every = list(values)
     if not every:
         return Cell("–", title="not measured")
-    return Cell(with_range(every, unit), title=f"median of n = {len(every)}", badges=badges)
+    return Cell(with_range(every, unit), title=f"median of n = {len(every)}")
 
 
-def row_label(analysis: Analysis, row: Row, without: Sequence[str] = ()) -> str:
+def row_label(analysis: Analysis, row: Row) -> str:
     """Case and point in words."""
     case = analysis.case(row)
     labels = analysis.labels[case.check]
     words: list[str] = []
     lengths: list[str] = []
     for name, value in row.series.at:
-        if name not in without:
-            (lengths if axis_of(name).unit else words).append(point_text(name, value))
+        (lengths if axis_of(name).unit else words).append(point_text(name, value))
     point = [" ".join(part) for part in [(*words[-1:], *lengths)] if part]
     if not point:
-        return labels.name(case, without)
-    return ", ".join([*words[:-1], *point, *labels.parts(case, without)])
+        return labels.name(case)
+    return ", ".join([*words[:-1], *point, *labels.parts(case)])
 
 
 def in_reading_order(analysis: Analysis, rows: Iterable[Row], most: int | None = None) -> list[Row]:

@@ -16,16 +16,10 @@ from reports.analysis.cells import ESTIMAND
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.load.loading import AtKey
 from reports.notation.labels import point_text
-from reports.notation.units import count_text, mean_words, readable_unit, sentence_case
+from reports.notation.units import count_text, readable_unit, sentence_case
 from reports.show import lines
 from reports.show.panel import Axis, Picture
-from reports.show.rows import (
-    in_reading_order,
-    measured_in,
-    row_label,
-    side_by_side,
-    value_cell,
-)
+from reports.show.rows import in_reading_order, measured_in, row_label, side_by_side, value_cell
 from reports.show.tables import MOST_ROWS, Cell, Column, Lead, Table, pivot, slug
 
 #: Pictures of one section, and lines of each of its tables; what is beyond stands in summary.csv.
@@ -58,16 +52,15 @@ def statistics_tables(analysis: Analysis, check: str) -> list[Table]:
 
 
 def generic_section(analysis: Analysis, check: str) -> Section:
-    """Pictures of the first measured metrics of a check."""
-    metrics = analysis.register.metrics
+    """Pictures of the first measured metrics of a check, against the first name that varies and is
+    a number in every row."""
+    metrics, pictures = analysis.register.metrics, []
     names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
-    axes = {name: first_axis(analysis, analysis.rows_of(check, name)) for name in names}
-    return Section(
-        pictures=[
-            partial(metric_picture, check=check, metric=name, axis=axes[name])
-            for name in names[:MOST_PICTURES]
-        ]
-    )
+    for metric in names[:MOST_PICTURES]:
+        names_of = varying(analysis, analysis.rows_of(check, metric)).items()
+        axis = next((name for name, values in names_of if _are_numbers(values)), None)
+        pictures.append(partial(metric_picture, check=check, metric=metric, axis=axis))
+    return Section(pictures)
 
 
 def varying(analysis: Analysis, rows: Sequence[Row]) -> dict[str, list[object]]:
@@ -82,12 +75,6 @@ def varying(analysis: Analysis, rows: Sequence[Row]) -> dict[str, list[object]]:
 def _value(analysis: Analysis, row: Row, name: str) -> object:
     own = row.series.at_value(name)
     return analysis.case(row).params.get(name) if own is None else own
-
-
-def first_axis(analysis: Analysis, rows: Sequence[Row]) -> str | None:
-    """First name that varies and is a number in every row; None without one."""
-    names = varying(analysis, rows).items()
-    return next((name for name, values in names if _are_numbers(values)), None)
 
 
 def _are_numbers(values: Sequence[object]) -> bool:
@@ -184,15 +171,15 @@ def side_by_side_table(
         href = f"#case-{slug(analysis.case(rows[0]).id)}" if rows else ""
         return replace(value_cell(rows, unit), badges=badges, href=href)
 
-    title = f"{lines.joined(analysis.register.metric_title(metric), unit.label)}: "
-    title += f"{mean_words(rows[0].unit)} ± s"
-    title = lines.joined(of, sentence_case(title))
+    # The mean of rates is not total work over total time.
+    mean = "arithmetic mean of rates" if rows[0].unit.endswith("/s") else "mean"
+    title = f"{lines.joined(analysis.register.metric_title(metric), unit.label)}: {mean} ± s"
     return pivot(
         rows,
         varying_leads(analysis, every) or [("case", lambda row: row_label(analysis, row))],
         [side_by_side(analysis, rows, cell)],
         anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
-        title=title,
+        title=lines.joined(of, sentence_case(title)),
         note=f"{sentence_case(defined.definition)}; {defined.better} is better. Over"
         f" n = {count_text(blocks, 'launch')} unless a cell says otherwise; a cell's title gives"
         " interval, median and extremes in SI units, as does summary.csv.",

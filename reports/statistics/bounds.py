@@ -19,7 +19,7 @@ from scipy import special  # type: ignore[import-untyped]
 from records.criteria import Criteria
 from records.forms import Part, key
 from reports.statistics.descriptive import Matrix
-from reports.statistics.spending import spent_share
+from reports.statistics.max_t import spent_share
 
 Flags = NDArray[np.bool_]
 Verdict = Literal["PASS", "INCONCLUSIVE", "SUSPECT", "FAIL"]

@@ -14,7 +14,7 @@ from records.metric import MetricDefinition, Register
 from records.run.plan import PlannedCase
 from records.site.limits import Nominal
 from records.site.pair_scans import Indices, sampled_pairs
-from reports.load.scans import PairColumns
+from reports.load.loading import PairColumns
 from reports.tests import synthetic
 from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, ScanValues
 

@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Reports in all formats; of records as they should not be a clear statement, no silent number;
+each link to raw output in an archive leads to a page, and no page is without a link."""
+
 from __future__ import annotations
 
 import csv
 import json
+import re
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import html5lib  # type: ignore[import-untyped]
 import pytest
 
-from assay.documents.report import build_report
+from assay.documents.report import HEAD, TAIL, build_report, write_raw_pages
 from records.errors import AssayError
+from records.run.archive import ArchiveWriter, Packed, archive_name
+from reports.load.loading import load_run
 from reports.render import markdown
 from reports.render.formats import CSV_COLUMNS
-from reports.tests.synthetic import HPL_FIXED, case, chained, changed, quick_cases, write_run
-from reports.verdicts.choice.tables import MOST_REASONS
+from reports.show.tables import RawLinks
+from reports.tests.synthetic import HPL_FIXED, Edit, case, chained, changed, quick_cases, write_run
+from reports.verdicts.choice import tables
 from reports.verdicts.comparison import compare, comparison_result
 
-VOID = {"meta", "br", "link", "img", "input", "hr", "col"}
 HOSTILE = "<script>alert(1)</script>\"'&|`]]>\x00\x07\x1b[31m\ufffe =cmd $x^2$ ](http://evil) -->"
 
 
@@ -27,47 +33,22 @@ INNER = (
     *("#", "../raw/"),
     *("report.md", "summary.csv", "values.parquet", "junit.xml", "verdicts.json"),
 )
+LOADING = ("src", "data", "action")
 
 
-class Page(HTMLParser):
-    """Notes what is left open, ids, links and pictures without words."""
+def page_of(report: Path) -> Any:
+    """The elements of a report's page, which breaks no rule of HTML, has words for its pictures,
+    loads nothing and has no handler."""
+    parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
+    page = parser.parse((report / "index.html").read_text())
+    for one in page.iter():
+        assert one.get("aria-label") or (one.tag != "figure" and one.get("role") != "img")
+        assert not [name for name in one.attrib if name.startswith("on") or name in LOADING]
+    return page
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.faults: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.loads: list[str] = []
-        self.tags: set[str] = set()
-        self.text: list[str] = []
-        self.feed(text)
-        self.close()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in VOID:
-            self.open.append(tag)
-        self.handle_startendtag(tag, attrs)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags.add(tag)
-        if found.get("id"):
-            self.ids.append(str(found["id"]))
-        if tag == "a":
-            self.links.append(found.get("href") or "")
-        self.loads += [str(found[name]) for name in ("src", "data", "action") if name in found]
-        if (tag == "figure" or found.get("role") == "img") and not found.get("aria-label"):
-            self.faults.append(f"{tag} without words")
-        if any(name.startswith("on") for name in found):
-            self.faults.append(f"{tag} with a handler")
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open.pop() != tag:
-            self.faults.append(f"</{tag}> does not close what is open")
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
+def links_of(page: Any) -> list[str]:
+    return [one.get("href", "") for one in page.iter("a")]
 
 
 @pytest.fixture(scope="module")
@@ -79,16 +60,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_page_is_well_formed_and_described_loads_nothing_and_runs_nothing(run: Path) -> None:
-    text = (run / "report/index.html").read_text()
-    page = Page(text)
-    assert (page.open, page.faults, page.loads) == ([], [], [])
-    assert {"figure", "svg", "table", "details"} <= page.tags
-    assert not {"link", "iframe", "img", "object"} & page.tags
-    assert text.count("<script") == 1
-    assert "@import" not in text
-    assert not [link for link in page.links if not link.startswith(INNER)]
-    assert len(page.ids) == len(set(page.ids))
-    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    page = page_of(run / "report")
+    tags = [str(one.tag).rpartition("}")[2] for one in page.iter()]
+    assert {"figure", "svg", "table", "details"} <= {*tags}
+    assert not {"link", "iframe", "img", "object"} & {*tags}
+    assert tags.count("script") == 1
+    assert "@import" not in (run / "report/index.html").read_text()
+    assert all(link.startswith(INNER) for link in links_of(page))
+    ids = [one.get("id") for one in page.iter() if one.get("id")]
+    assert len(ids) == len({*ids})
+    assert {link[1:] for link in links_of(page) if link.startswith("#")} <= {*ids}
 
 
 def test_summary_begins_with_the_headline_and_has_at_most_ten_sentences(run: Path) -> None:
@@ -143,7 +124,7 @@ def small() -> list[dict[str, Any]]:
 def test_unfinished_run_says_so_with_counts(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", small(), edit=lambda r: r if r["block"] < 3 else None)
     assert not build_report(run, formats=("html", "junit")).analysis.complete
-    text = " ".join(Page((run / "report/index.html").read_text()).text)
+    text = " ".join(page_of(run / "report").itertext())
     assert "This run is not finished: 16 launches recorded, 24 still without a record" in text
     assert "not run yet" in (run / "report/junit.xml").read_text()
 
@@ -152,8 +133,7 @@ def test_unfinished_run_says_so_with_counts(tmp_path: Path) -> None:
 def test_almost_empty_run_has_a_report(tmp_path: Path, blocks: int) -> None:
     run = write_run(tmp_path / "run", small(), edit=lambda r: r if r["block"] <= blocks else None)
     build_report(run)
-    page = Page((run / "report/index.html").read_text())
-    assert (page.open, page.faults) == ([], [])
+    assert page_of(run / "report").find(".//h1") is not None
 
 
 def test_each_bad_launch_is_listed_with_its_reason(tmp_path: Path) -> None:
@@ -170,7 +150,7 @@ def test_each_bad_launch_is_listed_with_its_reason(tmp_path: Path) -> None:
     for item in small()[4:]:
         for kind in ("failed", "wrong", "lost"):
             assert f"because of {kind} {item['id']}" in html
-    assert md.count("because of") == MOST_REASONS
+    assert md.count("because of") == tables.MOST_REASONS
     assert "6 further rows not shown" in md
     suite = ET.parse(run / "report/junit.xml").getroot()[0]  # noqa: S314
     assert (suite.get("failures"), suite.get("errors")) == ("8", "4")
@@ -202,10 +182,8 @@ def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
     (run / "provenance.json").write_text(json.dumps(provenance))
     build_report(chained(run))
     html = (run / "report/index.html").read_text()
-    page = Page(html)
     assert html.count("<script>") == html.count("</script>") == 1
-    assert page.faults == []
-    assert all(link.startswith(INNER) for link in page.links)
+    assert all(link.startswith(INNER) for link in links_of(page_of(run / "report")))
     assert not {"\x00", "\x07", "\x1b"} & set(html)
     md = (run / "report/report.md").read_text()
     assert "<script" not in md
@@ -259,3 +237,133 @@ def test_two_runs_side_by_side(tmp_path: Path) -> None:
     other = write_run(tmp_path / "c", quick_cases(("openmpi",)))
     with pytest.raises(AssayError, match="no case in common"):
         compare(first, other)
+
+
+def hpl_and_startup(tmp_path: Path, edit: Edit | None = None, blocks: int = 6) -> Path:
+    hpl = {"p": 1, "q": 2, "n": 1000, **HPL_FIXED}
+    kinds = (("hpl", hpl), ("startup", {"ranks": 2}))
+    plan = [case(check, name, params) for check, params in kinds for name in ("mpich", "lam")]
+    return write_run(tmp_path / "run", plan, blocks=blocks, edit=edit)
+
+
+def reported(run: Path) -> tuple[str, dict[str, Any]]:
+    build_report(run, formats=("html", "md", "csv", "json"))
+    verdicts = json.loads((run / "report/verdicts.json").read_text())
+    return (run / "report/report.md").read_text(), verdicts
+
+
+def test_zero_variance_is_resolved_or_equivalent_without_dividing_by_it(tmp_path: Path) -> None:
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        for metric in record["metrics"]:
+            metric["value"] = 2.0 if record["environment"] == "mpich" else 2.02
+        return record
+
+    text, verdicts = reported(hpl_and_startup(tmp_path, edit))
+    assert "nan" not in text.lower().split()
+    assert {cell["verdict"] for cell in verdicts["choice"]["groups"]} == {"equivalent"}
+
+
+def test_one_launch_has_no_interval_and_no_verdict(tmp_path: Path) -> None:
+    text, verdicts = reported(hpl_and_startup(tmp_path, blocks=1))
+    told = {(cell["verdict"], cell["text"]) for cell in verdicts["choice"]["overall"]}
+    assert told == {("no verdict", "no verdict: 1 common blocks, at least 3 are needed")}
+    assert "Environments are compared from 3 common blocks on" in text
+    assert "n = 1 launch unless" in text
+    assert "advantage" not in verdicts["choice"]["overall"][0]
+
+
+def test_when_all_launches_failed_the_report_says_so(tmp_path: Path) -> None:
+    def fail(record: dict[str, Any]) -> dict[str, Any]:
+        return record | {"status": "failed", "reason": "launcher error", "metrics": []}
+
+    text, verdicts = reported(hpl_and_startup(tmp_path, fail))
+    assert "run run: 24 failed" in text
+    assert verdicts["choice"]["overall"] == []
+    assert "No valid launch yet" in (tmp_path / "run/report/index.html").read_text()
+
+
+def test_launches_without_figures_are_counted_by_environment(tmp_path: Path) -> None:
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        if record["check"] != "startup":
+            return record
+        if (record["environment"], record["block"]) == ("mpich", 2):
+            return record | {"status": "wrong", "reason": "not right", "metrics": []}
+        return record | {"metrics": []}
+
+    text, _ = reported(hpl_and_startup(tmp_path, edit))
+    assert "launches that are right: mpich 5 of 6, lam 6 of 6" in text
+
+
+def test_half_a_line_at_the_end_is_named_and_does_not_count(tmp_path: Path) -> None:
+    run = hpl_and_startup(tmp_path)
+    content = (run / "records.jsonl").read_bytes()
+    (run / "records.jsonl").write_bytes(content[:-40])
+    text, verdicts = reported(run)
+    assert "torn" in text
+    assert (verdicts["launches"]["ok"], verdicts["complete"]) == (23, False)
+
+
+CASES = [case("startup", "mpich", {"ranks": ranks}, ranks) for ranks in range(1, 7)]
+FAILS = CASES[4]["id"]
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    """A run whose raw output lies in archives; all launches of a late case fail."""
+    run = tmp_path / "20261120T235011Z-3f2a"
+    members: dict[int, list[Packed]] = {}
+
+    def archived(record):
+        below = f"raw/{archive_name(record['block'])}"
+        kinds = {kind: path for kind, path in record["artifacts"].items() if path.startswith("raw")}
+        for kind, path in kinds.items():
+            name = path.rpartition("/")[2]
+            content = Packed(name, [b"x" + "é".encode() * 9000])
+            members.setdefault(record["block"], []).append(content)
+            record["artifacts"][kind] = f"{below}/{name}"
+        if record["case_id"] == FAILS:
+            record |= {"status": "failed", "reason": "it was killed"}
+        return record
+
+    write_run(run, CASES, blocks=2, edit=archived)
+    for block, found in members.items():
+        writer = ArchiveWriter(run / "raw" / archive_name(block), lambda _: True)
+        writer.append(found)
+        writer.close()
+    return run
+
+
+@pytest.mark.parametrize("formats", [("html", "md"), ("md",)])
+def test_links_to_members_and_pages_are_the_same(packed, formats, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_EVIDENCE_CASES", 2)
+    build_report(packed, formats=formats)
+    there = {path.name for path in (packed / "report/raw").iterdir()}
+    links = set()
+    for page in ("report.md", "index.html")[: len(formats)]:
+        links |= set(re.findall(r"raw/([^/\"<>]+\.html)#", (packed / "report" / page).read_text()))
+    assert links == there
+    shown = {*(one["id"] for one in CASES[:2]), FAILS} if "html" in formats else {FAILS}
+    assert there == {f"{name}.html" for name in shown}
+
+
+def test_a_long_file_is_cut_between_characters(packed):
+    links = RawLinks("..")
+    links.to(f"raw/b1.zip/{FAILS}.b1.a1.out")
+    write_raw_pages(packed / "report", load_run(packed), links.cases)
+    text = (packed / "report/raw" / f"{FAILS}.html").read_text()
+    assert "\ufffd" not in text
+    assert text.count("é") == 4 * (HEAD + TAIL - 1)
+
+
+def test_of_very_many_launches_the_first_and_all_not_ok_are_listed(packed, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_LISTED", 1)
+    build_report(packed, formats=("html",))
+    report = packed / "report"
+    page = (report / "index.html").read_text()
+    ok = CASES[0]["id"]
+    assert "1 further row not shown here" in page
+    assert re.findall(r"<h2>(Block \d)", (report / "raw" / f"{ok}.html").read_text()) == ["Block 1"]
+    failed = (report / "raw" / f"{FAILS}.html").read_text()
+    assert re.findall(r"<h2>(Block \d)", failed) == ["Block 1", "Block 2"]
+    names = re.findall(r"raw/([^\"<>]+\.html)#([^\"]+)", page)
+    assert all(f'id="{name}"' in (report / "raw" / file).read_text() for file, name in names)

@@ -10,7 +10,7 @@ import pytest
 from reports.analysis.cells import Comparison
 from reports.analysis.run import Analysis
 from reports.show.tables import RawLinks, Table
-from reports.statistics.signed_rank import paired_effect
+from reports.statistics.descriptive import paired_effect
 from reports.tests import synthetic
 from reports.tests.synthetic import HPL_FIXED, Edit, case, quick_cases
 from reports.verdicts.choice.answer import remarks

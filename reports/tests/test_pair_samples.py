@@ -11,8 +11,7 @@ import pytest
 
 from records.site.pair_scans import sampled_pairs
 from reports.checks.alltoall_pairs import matrices, seen
-from reports.load.loading import load_run
-from reports.load.scans import joined, pair_columns
+from reports.load.loading import joined, load_run, pair_columns
 from reports.tests import acceptance_runs as runs
 from reports.tests.scanned_machine import criteria
 from reports.tests.synthetic import analysed, case, chained, changed, metric, with_records

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Who ranks where, by which score, and what failed launches and wrong answers cost."""
+
 from __future__ import annotations
 
 import re
@@ -12,6 +14,7 @@ from msgspec.structs import replace
 from bench.tests.simulated.campaigns import POINTS, simulated_run
 from records.metric import MetricDefinition
 from records.run.plan import Plan
+from reports.analysis.compare import Comparisons
 from reports.analysis.failures import FailureRate
 from reports.analysis.run import Analysis, analyse
 from reports.analysis.score import Costs, OverallScore
@@ -20,21 +23,18 @@ from reports.show.panel import Series
 from reports.show.tables import Table
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
-from reports.tests.synthetic import HPL_FIXED, analysed, case, chained, changed, register, write_run
+from reports.tests import synthetic
+from reports.tests.synthetic import HPL_FIXED, Edit, analysed, case, chained, changed, write_run
+from reports.verdicts.choice import tables
 from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.tables import (
-    BOUNDS_WIDTH,
-    pairs_table,
-    score_note,
-    score_picture,
-    score_table,
-)
-from reports.verdicts.nightly.check import read_night
+from reports.verdicts.choice.leader import leaders
+from reports.verdicts.nightly.evidence import read_night
 
 pytestmark = pytest.mark.numerical
 
 NAMES = ("mpich", "openmpi", "lam")
 HPL_LAM = ("hpl", "lam")
+SIZES = (1000, 2000, 3000)
 
 
 def cases(names: tuple[str, ...] = NAMES) -> list[dict[str, Any]]:
@@ -42,15 +42,21 @@ def cases(names: tuple[str, ...] = NAMES) -> list[dict[str, Any]]:
     return [*hpl, *(case("startup", name, {"ranks": 2}) for name in names)]
 
 
+def timed(record: dict[str, Any], time_s: float, status: str = "ok") -> dict[str, Any]:
+    """The record with this relative time, or without values."""
+    for metric in record["metrics"]:
+        metric["value"] = 1e9 / time_s if metric["better"] == "higher" else time_s
+    if status != "ok":
+        record |= {"status": status, "reason": "time limit", "metrics": []}
+    return record
+
+
 def factor(**factors: float) -> Any:
     """An edit that gives every launch a known time: the check's base × the environment's factor."""
 
     def edit(record: dict[str, Any]) -> dict[str, Any]:
         rng = np.random.default_rng([record["block"], len(record["environment"])])
-        time_s = factors[record["environment"]] * (1 + 0.01 * rng.standard_normal())
-        for one in record["metrics"]:
-            one["value"] = 1e9 / time_s if one["better"] == "higher" else time_s
-        return record
+        return timed(record, factors[record["environment"]] * (1 + 0.01 * rng.standard_normal()))
 
     return edit
 
@@ -115,7 +121,7 @@ def test_wrong_answers_are_a_veto_and_missing_values_too(tmp_path: Path) -> None
 def tables_of(analysis: Analysis) -> list[Table]:
     """Places, and pair by pair."""
     score = score_of(analysis)
-    made = score_table(score, {}), pairs_table(score.pairs)
+    made = tables.score_table(score, {}), tables.pairs_table(score.pairs)
     return [table for table in made if table is not None]
 
 
@@ -154,7 +160,7 @@ def test_no_estimate_lies_beyond_the_bounds_that_decide() -> None:
     assert all(bounds and bounds.low <= one.ratio <= bounds.high for one, bounds in judged if one)
     costs, least = re.findall(r"([\d.]+) %", plain(answer_of(analysis).sentence))[:2]
     assert float(costs) >= float(least) > 5.5
-    assert "bounds: of their geometric mean" in score_note(score, analysis.register)
+    assert "bounds: of their geometric mean" in tables.score_note(score, analysis.register)
 
 
 def plain(text: str) -> str:
@@ -169,11 +175,11 @@ def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
     analysis = analyse(simulated_run(drawn))
     score = score_of(analysis)
     first, *others = score.standings
-    (panel,) = score_picture(score, analysis.looks, str).panels
+    (panel,) = tables.score_picture(score, analysis.looks, str).panels
     assert panel.alt.startswith(f"Overall cost, {first.environment} = 1")
     line: Any = panel.marks[1]
     zero = line.keywords["x"]
-    bars = [m for m in panel.marks if isinstance(m, Series) and m.width == BOUNDS_WIDTH]
+    bars = [m for m in panel.marks if isinstance(m, Series) and m.width == tables.BOUNDS_WIDTH]
     for item, bar in zip(others, bars, strict=True):
         assert (bar.x[0] <= zero <= bar.x[1]) == (item.best == 1), item.environment
     apart = {frozenset((pair.first, pair.second)): pair.separated for pair in score.pairs}
@@ -219,7 +225,7 @@ def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
         return record
 
     run = write_run(tmp_path / "run", cases(("mpich", "lam")), blocks=9, edit=edit)
-    file, former = run / "plan.json", register()
+    file, former = run / "plan.json", synthetic.register()
     startup = replace(former.checks["startup"], deciding="whole_start", beside=("all_heard",))
     plan = replace(
         Plan.from_json(file.read_bytes()),
@@ -232,7 +238,112 @@ def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
     assert {cell.metric for cell in analysis.comparisons.overall} == {"rate", "whole_start"}
     score = score_of(analysis)
     assert {s.environment: s.cost for s in score.standings}["lam"] == pytest.approx(2, rel=0.02)
-    assert "Start-up 50 % (whole start; 1 of 1 point)" in score_note(score, analysis.register)
+    assert "Start-up 50 % (whole start; 1 of 1 point)" in tables.score_note(
+        score, analysis.register
+    )
     _, values = read_night(run)
     kept = {value.series.metric for value in values if value.series.check == "startup"}
     assert kept == {"whole_start", "all_heard"}
+
+
+def where_openmpi_wins_none(analysis: Analysis) -> tuple[Comparisons, OverallScore]:
+    """The comparisons and their score."""
+    found = analysis.comparisons
+    for cell in (*found.overall, *found.groups):
+        winner = {"faster": cell.environment, "slower": cell.reference}.get(cell.word)
+        assert winner != "openmpi"
+    return found, score_of(analysis)
+
+
+def of_sizes(path: Path, edit: Edit) -> Analysis:
+    params = [{"p": 1, "q": 2, "n": n, **HPL_FIXED} for n in SIZES]
+    some = [case("hpl", name, one) for name in NAMES for one in params]
+    some += [case("startup", name, {"ranks": 2}) for name in NAMES]
+    return analysed(path / "run", some, blocks=12, edit=edit)
+
+
+def noise(record: dict[str, Any], s: float) -> float:
+    seed = [record["block"], *record["case_id"].encode()]
+    return float(np.exp(s * np.random.default_rng(seed).standard_normal()))
+
+
+def test_a_quarter_of_hung_launches_does_not_win(tmp_path: Path) -> None:
+    def hang(record: dict[str, Any]) -> dict[str, Any]:
+        mine = record["environment"] == "openmpi"
+        hung = mine and (record["block"] + len(record["case_id"])) % 4 == 0
+        time_s = noise(record, 0.01) * (0.8 if mine else 1.0)
+        return timed(record, time_s, "failed" if hung else "ok")
+
+    analysis = of_sizes(tmp_path, hang)
+    comparisons, score = where_openmpi_wins_none(analysis)
+    last = score.standings[-1]
+    assert (last.environment, last.place, last.failures) == ("openmpi", (3, 3), FailureRate(12, 48))
+    interval = last.failures.interval
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((0.136, 0.396), abs=1e-3)
+    assert all(leader.best != "openmpi" for leader in leaders(comparisons))
+    assert "openmpi is the best choice" not in answer_of(analysis).sentence
+    table = tables.score_table(score, {})
+    assert table is not None
+    remarks = [row[-1].text for row in table.rows]
+    assert ["failed" in text for text in remarks] == [False, False, True]
+    assert remarks[-1] == "failed in 12 of 48 launches; ranks behind for it"
+
+
+def test_who_loses_its_slow_launches_to_the_limit_does_not_win(tmp_path: Path) -> None:
+    """The survivors of openmpi are some 10 % faster than the others, all its launches are not."""
+
+    def kill(record: dict[str, Any]) -> dict[str, Any]:
+        mine = record["environment"] == "openmpi"
+        time_s = noise(record, 0.2 if mine else 0.01)
+        return timed(record, time_s, "failed" if mine and time_s > 1.09 else "ok")
+
+    _, score = where_openmpi_wins_none(of_sizes(tmp_path, kill))
+    assert score.standings[-1].environment == "openmpi"
+
+
+@pytest.mark.parametrize("status", ["failed", "lost"])
+def test_one_bad_launch_undoes_nothing(tmp_path: Path, status: str) -> None:
+    def lose(record: dict[str, Any]) -> dict[str, Any]:
+        time_s = noise(record, 0.02) * (1.2 if record["environment"] == "lam" else 1.0)
+        bad = record["environment"] == "mpich" and record["block"] == 5
+        bad &= record["params"].get("n") == 1000
+        return timed(record, time_s, status if bad else "ok")
+
+    analysis = of_sizes(tmp_path, lose)
+    comparisons, score = analysis.comparisons, score_of(analysis)
+    assert score.n == 12
+    places = {item.environment: item.places for item in score.standings}
+    assert places == {"mpich": "1–2", "openmpi": "1–2", "lam": "3"}
+    for cell in (*comparisons.overall, *comparisons.groups):
+        pair = (cell.environment, cell.reference)
+        lacks = "1000" in cell.label.replace("\u202f", "") and "mpich" in pair
+        assert cell.n == (11 if status == "lost" and lacks else 12)
+        if "lam" in pair:
+            assert cell.word == ("slower" if cell.environment == "lam" else "faster")
+
+
+def test_who_never_ends_a_case_is_not_ranked_and_others_are(tmp_path: Path) -> None:
+    def crash(record: dict[str, Any]) -> dict[str, Any]:
+        bad = record["environment"] == "openmpi" and record["params"].get("n") == 3000
+        return timed(record, noise(record, 0.01), "failed" if bad else "ok")
+
+    score = score_of(of_sizes(tmp_path, crash))
+    assert score.excluded == [("openmpi", "every launch of a case failed in hpl")]
+    assert [share.points for share in score.shares] == [3, 1]
+    assert {item.environment for item in score.standings} == {"mpich", "lam"}
+
+
+def test_the_score_is_total_time_over_total_time(tmp_path: Path) -> None:
+    """HPL at half, the same and twice the time: +16.7 %, where a geometric mean sees nothing."""
+    times = dict(zip(SIZES, (0.5, 1.0, 2.0), strict=True))
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        own = times.get(record["params"].get("n", 0), 1.0)
+        time_s = noise(record, 0.002) * (own if record["environment"] == "lam" else 1.0)
+        return timed(record, time_s)
+
+    score = score_of(of_sizes(tmp_path, edit))
+    last = score.standings[-1]
+    assert (last.environment, last.places) == ("lam", "3")
+    assert last.cost == pytest.approx((3.5 / 3 + 1) / 2, rel=0.01)

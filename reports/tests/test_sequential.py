@@ -19,8 +19,7 @@ from reports.analysis.races import NOTHING_IN_COMMON, Race, judge_after, known
 from reports.load.loading import Run
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
-from reports.statistics.max_t import Question, answers
-from reports.statistics.spending import InterimJudgement, answers_after, spent
+from reports.statistics.max_t import InterimJudgement, Question, answers, answers_after, spent
 
 pytestmark = [pytest.mark.numerical, pytest.mark.full]
 DESIGN = Sequential(interims=[6, 8, 10, 12], until=["score", "checks"])

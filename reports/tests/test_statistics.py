@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summaries, ratios and signed ranks against SciPy and slow oracles."""
+"""Summaries, ratios and signed ranks against SciPy and slow oracles; bounds that hold together."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
+from reports.analysis.cells import LEAST_DIFFERENCE, ComparisonJudgement
+from reports.statistics import descriptive
 from reports.statistics.descriptive import (
+    Matrix,
     log_ratio_interval,
-    median_weights,
-    summarise,
-    summarise_rows,
-)
-from reports.statistics.signed_rank import (
     paired_effect,
     paired_effects,
+    summarise,
 )
+from reports.statistics.max_t import JointBounds, Question, answers, detectable_at_least_blocks
 
 pytestmark = pytest.mark.numerical
 
@@ -53,7 +53,7 @@ def test_equal_values_have_spread_zero_exactly(value: float) -> None:
 
 @pytest.mark.parametrize(("n", "rank"), [(6, 1), (10, 2), (15, 4), (20, 6), (30, 10)])
 def test_median_ranks_of_the_literature(n: int, rank: int) -> None:
-    found = median_weights(n)
+    found = descriptive.median_weights(n)
     assert found and found[0] == rank
 
 
@@ -85,7 +85,7 @@ def test_outliers_are_flagged_and_kept(values: list[float], flagged: tuple[int, 
 
 def test_rows_are_independent_of_each_other() -> None:
     matrix = np.random.default_rng(0).normal(5, 1, (20, 9)) * np.logspace(-9, 9, 20)[:, None]
-    for row, found in zip(matrix, summarise_rows(matrix), strict=True):
+    for row, found in zip(matrix, descriptive.summarise_rows(matrix), strict=True):
         alone = summarise(row.tolist())
         assert found.mean == pytest.approx(alone.mean, rel=1e-12)
         assert found.median_interval == alone.median_interval
@@ -135,3 +135,169 @@ def test_interval_is_the_inversion_of_the_test() -> None:
         alpha = 1 - effect.interval.level
         assert stats.wilcoxon(d - edge - inside * 1e-6).pvalue > alpha - 1e-12
         assert stats.wilcoxon(d - edge + inside * 1e-6).pvalue <= alpha + 1e-12
+
+
+def judged(rows: Matrix) -> list[JointBounds]:
+    blocks = np.arange(1, rows.shape[1] + 1)
+    found = answers([Question(blocks, row) for row in rows])
+    assert all(found)
+    return [answer for answer in found if answer]
+
+
+def test_one_question_has_nearly_the_interval_of_student() -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.normal(0, 1, (200, 12))
+    held = np.mean([answer.low <= 0 <= answer.high for row in rows for answer in judged(row[None])])
+    assert held == pytest.approx(0.95, abs=0.04)
+
+
+def test_what_questions_share_counts_once() -> None:
+    row = np.random.default_rng(3).normal(0.5, 1, 12)
+    (alone,), many = judged(row[None]), judged(np.repeat(row[None], 40, axis=0))
+    assert (many[0].low, many[0].high) == pytest.approx((alone.low, alone.high))
+    rows = np.random.default_rng(4).normal(0, 1, (40, 12))
+    other, scale = judged(rows)[0], rows[0].std(ddof=1) / row.std(ddof=1)
+    assert other.high - other.low > 1.2 * (alone.high - alone.low) * scale
+
+
+def test_p_and_bounds_say_the_same() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        for answer in judged(rng.normal(0, 1, (8, 10)) + rng.normal(0, 1, (8, 1))):
+            assert (answer.p <= 0.05) == (not answer.low <= 0 <= answer.high)
+
+
+def test_five_blocks_have_no_answer_and_do_not_disturb_others() -> None:
+    rng = np.random.default_rng(6)
+    few = Question(np.arange(1, 6), rng.normal(0, 1e-6, 5))
+    row = Question(np.arange(1, 11), rng.normal(0, 1, 10))
+    (alone,), both = answers([row]), answers([few, row])
+    assert both == [None, alone]
+
+
+def test_equal_values_bound_nothing() -> None:
+    """Ties say nothing of the variance: zeros have no bounds, another value has its own size."""
+    rows = np.array([[0.0] * 8, [0.3] * 8, np.random.default_rng(2).normal(0, 0.01, 8)])
+    nothing, something, measured = judged(rows)
+    told = ComparisonJudgement.of(nothing)
+    assert (nothing.low, nothing.high, nothing.p) == (-np.inf, np.inf, 1)
+    assert (told.word, told.told(3)) == ("not resolved", "no bounds")
+    assert (something.low, something.high) == pytest.approx((0, 0.6), abs=1e-9)
+    assert something.p > 0.04 and ComparisonJudgement.of(something).word == "not slower"
+    assert measured.high - measured.low < np.inf
+
+
+@pytest.mark.full(sample=2)
+@pytest.mark.parametrize("noise", [0.0, 0.001, 0.002, 0.004, 0.006, 0.008])
+def test_a_coarse_timer_makes_no_winner(noise: float) -> None:
+    """Six blocks of equal libraries whose times are multiples of 1 % (before: 1 to 23 of 25)."""
+    rng = np.random.default_rng(int(1e4 * noise))
+    false = 0
+    for _ in range(200):
+        times = np.round(1.003 * np.exp(rng.normal(0, noise, (2, 5, 6))), 2)
+        rows = np.log(times[0] / times[1])
+        found = [ComparisonJudgement.of(answer) for answer in judged(rows)]
+        assert not any(np.isnan(one.low) or one.low == one.high for one in found)
+        false += any(one.word in ("faster", "slower") or one.separated for one in found)
+    assert false <= stats.binom.ppf(0.999, 200, 0.05)
+
+
+def test_no_factor_is_told_that_six_coarse_values_cannot_show() -> None:
+    """Times of 1 with noise of 8 % in steps of 10 %."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        times = np.round(np.exp(rng.normal(0, 0.08, (2, 60, 6))), 1)
+        for one in map(ComparisonJudgement.of, judged(np.log(times[0] / times[1]))):
+            assert not one.bounded or one.high / one.low <= 100
+            assert one.detectable <= 10.3 or one.detectable == np.inf
+    apart = ComparisonJudgement.of(JointBounds(np.log(1.5), np.log(300), 0.01, 1.0))
+    assert (apart.word, apart.bounded) == ("faster", True)
+
+
+def test_a_row_of_ties_takes_no_bounds_from_the_others() -> None:
+    rng = np.random.default_rng(8)
+    rows = rng.normal(1, 0.05, (20, 6))
+    tied = np.array([[0.0, 0.01, 0.0, 0.01, 0.01, 0.0], [0.01] * 6, [0.0] * 6])
+    alone, beside = judged(rows), judged(np.concatenate([rows, tied]))
+    for one, other in zip(alone, beside, strict=False):
+        assert other.high - other.low < 2 * (one.high - one.low)
+    for one in beside[20:]:
+        assert one.low <= 0 <= one.high
+
+
+@pytest.mark.parametrize("grid", [0.01, 1e-3])
+def test_intervals_are_not_narrower_than_the_grid_of_their_values(grid: float) -> None:
+    ties = np.array([[0, 0, 0, 0, 0, grid, 0, 0], [grid] * 8, [0, grid] * 4])
+    for row, effect in zip(ties, paired_effects(ties), strict=True):
+        low, high = np.log([effect.interval.low, effect.interval.high])
+        assert high - low >= 2 * grid * (1 - 1e-9), row
+        assert low <= 1e-12
+    slower = [1 + grid, 1 + grid, 1 + grid]
+    for first, second in (([1.0] * 3, slower), ([1.0] * 4, [*slower, 1 + grid])):
+        found = log_ratio_interval(first, second)
+        assert found is not None and found[1].low <= 1 <= found[1].high
+    far = log_ratio_interval([1.0, 1 + grid, 1.0], [2.0, 2 + grid, 2.0])
+    assert far is not None and far[1].low > 1.9
+
+
+@pytest.mark.full(sample=1)
+@pytest.mark.parametrize("n", [6, 8, 12])
+def test_the_detectable_difference_is_found_four_times_in_five(n: int) -> None:
+    """Each campaign's own figure, planted in another one: what a reader does with it."""
+    rng = np.random.default_rng(n)
+    shifts = (judged(rng.normal(0, 1, (5, n)))[0].detectable for _ in range(300))
+    found = [shown(rng.normal(0, 1, (5, n)), shift) for shift in shifts]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.075)  # two standard errors more than 0.03
+
+
+def shown(again: Matrix, shift: float) -> bool:
+    again[0] += shift
+    return judged(again)[0].low > 0
+
+
+def test_what_five_blocks_call_detectable_six_find_four_times_in_five() -> None:
+    rng, least = np.random.default_rng(1), detectable_at_least_blocks(5, 5)
+    scatters = (float(rng.normal(0, 1, 5).std(ddof=1)) for _ in range(200))
+    found = [shown(rng.normal(0, 1, (5, 6)), scatter * least) for scatter in scatters]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.09)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        *((1.031, 1.2, "faster"), (1.01, 1.2, "not slower"), (0.975, 1.2, "not slower")),
+        *((0.9, 0.97, "slower"), (0.971, 1.029, "equivalent"), (0.9, 1.2, "not resolved")),
+        (0.9705, 1.0, "not faster"),  # 0.97 < 0.9705 < 1/1.03
+    ],
+)
+def test_words_turn_round_with_the_pair(low: float, high: float, word: str) -> None:
+    other = {"faster": "slower", "slower": "faster"}
+    turned = " ".join(other.get(one, one) for one in word.split())
+    assert ComparisonJudgement(low, high, 0.5, 1.1).word == word
+    assert ComparisonJudgement(1 / high, 1 / low, 0.5, 1.1).word == turned
+    assert LEAST_DIFFERENCE == 1.03
+
+
+def test_limits_of_a_share_agree_with_scipy() -> None:
+    for count, n in ((0, 12), (1, 12), (3, 12), (12, 12), (15, 60)):
+        oracle = stats.binomtest(count, n).proportion_ci(0.95, method="exact")
+        found = descriptive.clopper_pearson(count, n)
+        assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high))
+        table = [[count, n - count], [2, 28]]
+        one_sided = stats.fisher_exact(table, alternative="greater").pvalue
+        assert descriptive.fisher_greater(count, n, 2, 30) == pytest.approx(one_sided)
+
+
+def test_neighbouring_blocks_are_compared() -> None:
+    rng = np.random.default_rng(8)
+    rows = rng.normal(0, 1, (400, 12))
+    off = rows[0] - rows[0].mean()
+    assert descriptive.lag_1(rows[:1])[0] == pytest.approx(
+        np.sum(off[1:] * off[:-1]) / np.sum(off**2)
+    )
+    assert not descriptive.serial_dependence(list(rows)).found
+    alike = np.array(rows)
+    for block in range(1, 12):
+        alike[:, block] = 0.7 * alike[:, block - 1] + 0.7 * rows[:, block]
+    found = descriptive.serial_dependence(list(alike))
+    assert found.found and found.wider == pytest.approx(np.sqrt(1.7 / 0.3), rel=0.25)

@@ -16,7 +16,7 @@ from records.history.store import Store
 from records.run.run_directory import RunDirectory
 from records.tests.made import case_id
 from reports.verdicts.comparison import compare
-from reports.verdicts.nightly.check import read_night
+from reports.verdicts.nightly.evidence import read_night
 
 RUN = Path(__file__).with_name("stored_run")
 EXPECTED = RUN / "expected"

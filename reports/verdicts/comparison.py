@@ -115,7 +115,8 @@ class MetricChange(Part, kw_only=True):
         float | None, _figure("B over A; null below n = 2.", "B against A", signed_percent)
     ]
     interval: Annotated[
-        Interval | None, _figure("By nights if known, else Welch.", "95 % interval", _interval_text)
+        Interval | None,
+        _figure("By nights if known, else Welch.", "95 % interval", _interval_text),
     ]
     day_spread: Annotated[
         float | None, _figure("Spread of days; null: not known.", "days vary", units.percent)
@@ -354,8 +355,8 @@ def _facts(found: RunComparison) -> list[str]:
     sides = {"A": found.first, "B": found.second}
     a, b = map(_cases_of, sides.values())
     facts = [
-        f"{side}: {analysis.run.run_id}, campaign {analysis.run.plan.campaign}, {_state(analysis)}"
-        for side, analysis in sides.items()
+        f"{side}: {one.run.run_id}, campaign {one.run.plan.campaign}, {one.launches_text}"
+        for side, one in sides.items()
     ]
     shared = f"{count_text(len(a & b), 'case')} in both"
     alone = [f"{len(own)} only in {side}" for side, own in (("A", a - b), ("B", b - a)) if own]
@@ -379,13 +380,6 @@ def _devices(found: RunComparison) -> dict[str, str]:
         name: a[name] if a.get(name) == b.get(name) else f"{a.get(name, '?')} → {b.get(name, '?')}"
         for name in dict.fromkeys([*a, *b])
     }
-
-
-def _state(analysis: Analysis) -> str:
-    missing = count_text(len(analysis.holes), "launch")
-    state = f"not finished ({missing} missing)" if analysis.holes else "complete"
-    counts = ", ".join(f"{count} {status}" for status, count in sorted(analysis.counts.items()))
-    return f"{state}: {counts or 'nothing recorded'}"
 
 
 def _check(changes: Sequence[MetricChange], title: str) -> list[Block | None]:

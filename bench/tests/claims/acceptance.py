@@ -24,8 +24,7 @@ from bench.tests.simulated.machines import CHECKS, Machine, Noise, measured_pair
 from records.criteria import Criteria
 from records.site.pair_scans import Indices
 from reports.judgement import Judgement
-from reports.load.loading import load_run
-from reports.load.scans import PairColumns
+from reports.load.loading import PairColumns, load_run
 from reports.tests.scanned_machine import evidence_of
 from reports.verdicts.acceptance.judge import judge as judge_acceptance
 from reports.verdicts.acceptance.values import gather

@@ -30,8 +30,7 @@ from reports.analysis.cells import LEAST_DIFFERENCE
 from reports.analysis.compare import Comparisons, Judgements, compare_environments
 from reports.analysis.races import outcome
 from reports.notation.labels import check_labels
-from reports.statistics.descriptive import Matrix
-from reports.statistics.signed_rank import interval_rank
+from reports.statistics.descriptive import Matrix, interval_rank
 
 Outcomes = Mapping[tuple[int, int], str]
 

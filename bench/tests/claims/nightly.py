@@ -18,7 +18,7 @@ from bench.tests.simulated.nights import NOISES, Event, JudgedNights, judge_all,
 from records.history.model import History
 from reports.statistics.descriptive import log_ratio_interval
 from reports.verdicts.comparison import day_spreads, two_days_interval
-from reports.verdicts.nightly.tonight import rules_for
+from reports.verdicts.nightly.evidence import rules_for
 
 SITE = 200
 FIRST = 30

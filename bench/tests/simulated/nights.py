@@ -12,9 +12,9 @@ import numpy as np
 from records.history.model import Change, History, Launches, Night, SeriesKey
 from reports.load.nights import nights_of
 from reports.statistics.descriptive import Matrix
+from reports.verdicts.nightly.evidence import Rules, evidence
 from reports.verdicts.nightly.forms import NightFinding
 from reports.verdicts.nightly.judge import judge as judge_night
-from reports.verdicts.nightly.tonight import Rules, evidence
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 

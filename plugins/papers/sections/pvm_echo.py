@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 
 from plugins.papers.paired import case_and_message, together
-from reports.analysis.run import Analysis, Row
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.common import ByBlock, by_block
 from reports.notation.units import ReadableUnit, between, bytes_text, not_resolved, significant
-from reports.show.rows import environment_cell, message_bytes, name_cell, value_cell
+from reports.show.rows import message_bytes, name_cell, value_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Table, across, numeric, pivot
 from reports.statistics.descriptive import summarise
@@ -100,7 +100,7 @@ def steps_table(analysis: Analysis) -> Table | None:
         sorted(analysis.rows_of(_CHECK, *STEPS), key=order),
         [
             ("case, message", lambda row: case_and_message(analysis, row)),
-            ("environment", lambda row: environment_cell(analysis, row)),
+            ("environment", lambda row: name_cell(analysis.case(row).environment, flags_of([row]))),
             ("protocol", lambda row: str(row.series.at_value("construct"))),
         ],
         [

@@ -21,7 +21,7 @@ from records.errors import AssayError
 from records.history.model import Night, NightValues, SeriesKey
 from records.history.reading import read_history
 from records.history.store import Store
-from reports.verdicts.nightly.check import check_history
+from reports.verdicts.nightly.judge import check_history
 
 NIGHTS, REPEATS = 60, 3
 

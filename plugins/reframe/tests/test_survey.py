@@ -17,7 +17,7 @@ from plugins.reframe.imported import CAMPAIGN
 from plugins.reframe.survey import ONE_IN, Survey
 from records.history.store import Store
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.nightly.check import check_history
+from reports.verdicts.nightly.judge import check_history
 
 pytestmark = pytest.mark.numerical
 

@@ -22,8 +22,7 @@ from records.site.limits import Nominal, payload_rate
 from records.site.pair_scans import NODE, PEER, SUMMARY, Indices
 from records.text.plain_text import natural_order
 from reports.judgement import LaunchKey
-from reports.load.loading import AtKey, Run, Series
-from reports.load.scans import PairColumns, Scan, columns_of, joined
+from reports.load.loading import AtKey, PairColumns, Run, Scan, Series, columns_of, joined
 
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]

@@ -24,8 +24,7 @@ from reports.load.loading import Run
 from reports.notation import units
 from reports.show.rows import name_cell
 from reports.show.tables import Cell, Table, table_of
-from reports.statistics.max_t import LEAST_BLOCKS, detectable
-from reports.statistics.spending import Stages, spent
+from reports.statistics.max_t import LEAST_BLOCKS, Stages, detectable, spent
 
 #: Numbers of blocks that a next run may have.
 _LADDER = (6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200)

@@ -29,7 +29,7 @@ from reports.show.panel import Picture
 from reports.show.rows import measured_in, provenance_rows
 from reports.show.section import headline_table
 from reports.show.tables import RawLinks, Table
-from reports.statistics.signed_rank import LEAST_N
+from reports.statistics.descriptive import LEAST_N
 from reports.verdicts.choice import tables
 from reports.verdicts.choice.answer import answer_of, facts, remarks
 from reports.verdicts.choice.forms import ChoicePart, VerdictsForm, verdicts_form

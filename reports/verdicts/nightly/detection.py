@@ -27,7 +27,7 @@ from records.site.pair_scans import NODE
 from reports.load.nights import SETTLED_NIGHTS, begins_level
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Counts, Mask, peers_of, reach_of, scores_of
-from reports.verdicts.nightly.tonight import Rules
+from reports.verdicts.nightly.evidence import Rules
 
 #: The greatest p of the permutation test.
 P_ENERGY = 1e-4
@@ -37,6 +37,8 @@ SPLIT_PERMUTATIONS, _FIRST_LOOK, _BATCH = 9999, 199, 1000
 _SEED = 20031
 #: Orders that differ only inside the parts have the same Q; rounding must not tell them apart.
 _ROUNDING = 1e-4
+#: A lasting change is looked for in the last nights, with at least so many before and after it.
+WINDOW, SIDES = 30, (8, 4)
 #: A step of the first nights: after so many, found while the series has so many nights.
 _FIRST_SPLITS, _FIRST_NIGHTS = range(3, 10), range(20, 61)
 #: A drift: the median of the first nights against that of the last.
@@ -82,14 +84,13 @@ def _in_window(row: Matrix, floor: float, rules: Rules, *, proven: bool) -> int 
     Needed are enough values on both sides, a median shift above the floor, and a small p of both
     tests. A change that is `proven` by a confirmed night needs no permutations.
     """
-    sides = rules.least_before, rules.least_after
-    if len(row) < sum(sides):
+    if len(row) < sum(SIDES):
         return None
-    split, statistic = best_split(row, *sides)
+    split, statistic = best_split(row, *SIDES)
     parts = row[:split], row[split:]
     if _shift(*parts) <= floor or _rank_p(*parts) > rules.p_ranks:
         return None
-    return split if proven or is_change(row, statistic, *sides, P_ENERGY) else None
+    return split if proven or is_change(row, statistic, *SIDES, P_ENERGY) else None
 
 
 def _in_first_nights(row: Matrix, floor: float, rules: Rules) -> int | None:
@@ -183,7 +184,7 @@ def level_shift(
         levels = float(np.median(before)), float(np.median(after))
         return LevelShift(series, stage, int(nights[-len(after)]), *levels, len(before))
 
-    last = row[-rules.window :]
+    last = row[-WINDOW:]
     if split := _in_window(last, floor, rules, proven=bool(proven)):
         return shift("lasting", last[:split], last[split:])
     if proven is not None:
@@ -191,7 +192,7 @@ def level_shift(
     if len(row) in _FIRST_NIGHTS and (split := _in_first_nights(row, floor, rules)):
         return shift("early", row[:split], row[split:])
     first, last = row[:_DRIFT_ANCHOR], row[-_DRIFT_RECENT:]
-    if len(row) < _DRIFT_ANCHOR + rules.window or _shift(first, last) <= floor:
+    if len(row) < _DRIFT_ANCHOR + WINDOW or _shift(first, last) <= floor:
         return None
     return shift("drift", first, last) if _rank_p(first, last) <= rules.p_drift else None
 

@@ -1,37 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdicts of one night: a pure function of its evidence."""
+"""Verdicts of one night, a pure function of its evidence; of a stored history the nights that are
+not judged yet."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple, get_args
 
 import numpy as np
 
-from records.history.model import Change, Kind, Stage
+from records.errors import AssayError, ExitStatus
+from records.history import USUAL_FINDS
+from records.history.model import Change, History, Kind, Night, Stage
+from records.history.reading import read_history
+from records.history.store import Store
+from records.run.provenance import Provenance, read_provenance
 from records.site.pair_scans import NODE, PEER
-from reports.load.nights import LASTING_NIGHTS, SETTLED_NIGHTS
+from reports.answers import State
+from reports.load.nights import LASTING_NIGHTS, SETTLED_NIGHTS, nights_of
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Mask, last_of
-from reports.verdicts.nightly.detection import (
-    LevelShift,
-    PeersTonight,
-    level_shift,
-    peers_of_night,
-    young_groups,
-)
-from reports.verdicts.nightly.forms import NightFinding, Verdict
-from reports.verdicts.nightly.tonight import Tonight
-from reports.verdicts.nightly.wording import change_part, series_part
+from reports.verdicts.nightly import detection, forms
+from reports.verdicts.nightly.evidence import JUDGED_FROM, Rules, Tonight, evidence, rules_for
 
 #: A series is expected that had a value in more than this share of so many nights.
 _SILENT_WINDOW, _SILENT_SHARE = 14, 0.75
 #: Nights by which a regression is seen to have gone back.
 _RECOVERY_WINDOW = 7
 #: Why a series is not judged whose history is too short for that.
-_FEW_NIGHTS = "fewer than {} earlier nights to compare with"
+_FEW_NIGHTS = f"fewer than {JUDGED_FROM} earlier nights to compare with"
 _NO_SPREAD = "no three nights of one context, from which a spread could be known"
 _NO_DIRECTION = "it is not known which direction is better"
 
@@ -40,20 +41,21 @@ _NO_DIRECTION = "it is not known which direction is better"
 class NightJudgement:
     """A night's findings; the changes as they are after it; what could not be judged and why.
 
-    `night` is the position of the night in its history, `judged` counts series. `reasons` says of a
-    series why it was not judged, `wide_reasons` why its limit is wider than `rules.finds`.
-    `learning` has the series that are too young for PASS, with how many more nights each needs at
-    least; `compared` counts series that were compared with other nodes tonight.
+    `tonight` is its evidence, `history_file` where its history is; `judged` counts series.
+    `reasons` says of a series why it was not judged, `wide_reasons` why its limit is wider than
+    `rules.finds`. `learning` has the series that are too young for PASS, with how many more nights
+    each needs at least; `compared` counts series that were compared with other nodes tonight.
     """
 
-    night: int
-    findings: list[NightFinding]
+    tonight: Tonight
+    findings: list[forms.NightFinding]
     changes: list[Change]
     judged: int
     reasons: dict[int, str]
     wide_reasons: dict[int, str]
     learning: dict[int, int]
     compared: int
+    history_file: str = ""
 
     @property
     def unjudged(self) -> Counter[str]:
@@ -65,16 +67,80 @@ class NightJudgement:
         """Number of wide limits, by the reason."""
         return Counter(self.wide_reasons.values())
 
-    def of(self, *verdicts: Verdict) -> list[NightFinding]:
+    def of(self, *verdicts: forms.Verdict) -> list[forms.NightFinding]:
         """The findings with one of these verdicts, in their order."""
         return [item for verdict in verdicts for item in self.findings if item.verdict == verdict]
+
+    @property
+    def history(self) -> History:
+        """The history, its changes up to date."""
+        return self.tonight.history
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the judgement."""
+        return self.tonight.rules
+
+    @property
+    def night(self) -> Night:
+        """The night that was judged."""
+        return self.tonight.night
+
+    @property
+    def began(self) -> Provenance:
+        """Provenance of the night's run as it began; empty where it is gone."""
+        try:
+            return read_provenance(Path(self.night.run_path) / "provenance.json")
+        except AssayError:
+            return Provenance()
+
+    @property
+    def context(self) -> list[forms.ContextPart]:
+        """Changes of software, machine and nodes since the night before."""
+        nights, position = self.history.nights, self.tonight.position
+        return forms.context_changes(nights[position - 1], self.night) if position else []
+
+    @property
+    def bad_launches(self) -> int:
+        """Launches of the night that were not ok (skipped cases do not count)."""
+        return sum(self.night.statuses.get(word, 0) for word in ("failed", "wrong", "lost"))
+
+    @property
+    def more_nights(self) -> int:
+        """Nights that the series need which are too young for PASS, at least."""
+        return max(self.learning.values(), default=0)
+
+    @property
+    def state(self) -> State:
+        """FAIL: a regression, new or open, a silent series, or bad launches. SUSPECT: something to
+        run again. LEARNING: too few nights yet. INCONCLUSIVE: nothing could be judged, or not as
+        finely as the site wants."""
+        if self.of("regression", "open", "silent") or self.bad_launches:
+            return State.FAIL
+        if self.of("suspect"):
+            return State.SUSPECT
+        if self.learning:
+            return State.LEARNING
+        decided = self.judged and not self.wide_reasons
+        return State.PASS if decided else State.INCONCLUSIVE
+
+    @property
+    def status(self) -> ExitStatus:
+        """Exit status; an undecided night is no success."""
+        known = {State.PASS: ExitStatus.PASS, State.FAIL: ExitStatus.FAIL}
+        return known.get(self.state, ExitStatus.INCONCLUSIVE)
+
+    @cached_property
+    def first_findings(self) -> dict[int, forms.NightFinding]:
+        """The first finding of each series that has one."""
+        return {item.series: item for item in reversed(self.findings)}
 
 
 class _NightStep(NamedTuple):
     """A finding, and the change that it found; `replaces`: the position of the change that this one
     brings up to date."""
 
-    finding: NightFinding | None
+    finding: forms.NightFinding | None
     change: Change | None = None
     replaces: int | None = None
 
@@ -86,14 +152,16 @@ def judge(tonight: Tonight, known: Sequence[Change] | None = None) -> NightJudge
     judged = np.array([reason is None for reason in reasons], dtype=np.bool_)
     free = judged.copy()
     free[[change.series for change in tonight.changes if change.open]] = False
-    peers = peers_of_night(tonight.history, tonight.position, tonight.changes, tonight.rules)
+    peers = detection.peers_of_night(
+        tonight.history, tonight.position, tonight.changes, tonight.rules
+    )
     steps = [_NightStep(finding_of(tonight, at, "silent")) for at in _rows(_silent(tonight))]
     changes = []
     for change in tonight.changes:
         back = change.open and _went_back(tonight, change)
         changes.append(replace(change, closed=tonight.night.id) if back else change)
         if change.open:
-            verdict: Verdict = "recovered" if back else "open"
+            verdict: forms.Verdict = "recovered" if back else "open"
             steps.append(_NightStep(finding_of(tonight, change.series, verdict, changes[-1])))
     newest = {change.series: change for change in changes if change.open}
     for series in sorted(newest):
@@ -115,7 +183,7 @@ def judge(tonight: Tonight, known: Sequence[Change] | None = None) -> NightJudge
         changes = [one for one in changes if one.found != tonight.night.id or one.accepted]
         changes, findings = [*changes, *known], _with_changes(tonight, findings, known)
     return NightJudgement(
-        night=tonight.position,
+        tonight=tonight,
         findings=findings,
         changes=changes,
         judged=int(judged.sum()),
@@ -144,12 +212,12 @@ def _finite(value: float | Matrix) -> float | None:
 def finding_of(
     tonight: Tonight,
     series: int,
-    verdict: Verdict,
+    verdict: forms.Verdict,
     change: Change | None = None,
     *,
     level: float | None = None,
     peers: int = 0,
-) -> NightFinding:
+) -> forms.NightFinding:
     """Finding of a series; `level` is what tonight is compared with if not the reference, that
     of so many `peers` or of nights."""
     history, position = tonight.history, tonight.position
@@ -159,8 +227,8 @@ def finding_of(
     value = float(tonight.value[series])
     elsewhere = float(history.elsewhere[series, position])
     slow_elsewhere = abs(elsewhere - value) < abs(elsewhere - reference)
-    return NightFinding(
-        **series_part(history.series[series], tonight.names),
+    return forms.NightFinding(
+        **forms.series_part(history.series[series], tonight.names),
         series=series,
         verdict=verdict,
         value=_finite(value),
@@ -172,19 +240,19 @@ def finding_of(
         n=peers or int(tonight.reference.n[series]),
         worse=_finite(_worse(tonight, series, value, reference)),
         limit=tonight.rules.finds if peers else _finite(tonight.limit[series]),
-        change=change_part(history, tonight.names, change) if change else None,
+        change=forms.change_part(history, tonight.names, change) if change else None,
     )
 
 
-def _new(tonight: Tonight, shift: LevelShift, level: float | None = None) -> _NightStep:
+def _new(tonight: Tonight, shift: detection.LevelShift, level: float | None = None) -> _NightStep:
     """A change found tonight, with its finding; `level` as in `finding_of`."""
     change = shift.change(tonight.history, tonight.night.id)
     return _NightStep(finding_of(tonight, shift.series, change.kind, change, level=level), change)
 
 
 def _with_changes(
-    tonight: Tonight, findings: Sequence[NightFinding], known: Sequence[Change]
-) -> list[NightFinding]:
+    tonight: Tonight, findings: Sequence[forms.NightFinding], known: Sequence[Change]
+) -> list[forms.NightFinding]:
     """The findings with these changes of tonight in place of those of its own."""
     series = {change.series for change in known}
     kept = [
@@ -237,7 +305,7 @@ def _unjudged(tonight: Tonight) -> list[str | None]:
     texts = np.full(len(counts), None, dtype=object)
     texts[~np.isfinite(tonight.limit)] = _NO_SPREAD
     texts[~(reference.median > 0)] = "the reference is not positive"
-    texts[reference.n < rules.judged_from] = _FEW_NIGHTS.format(rules.judged_from)
+    texts[reference.n < JUDGED_FROM] = _FEW_NIGHTS
     few = counts < rules.least_launches
     texts[few] = f"fewer than {rules.least_launches} valid launches tonight"
     texts[tonight.value <= 0] = "zero tonight"
@@ -250,15 +318,15 @@ def _unjudged(tonight: Tonight) -> list[str | None]:
 
 def _learning(tonight: Tonight, reasons: Sequence[str | None]) -> dict[int, int]:
     """The series with too few nights to support PASS, and how many more each needs at least."""
-    least, reference = tonight.rules.judged_from, tonight.reference
-    young = young_groups(tonight.history, tonight.values[:, :-1])
+    reference = tonight.reference
+    young = detection.young_groups(tonight.history, tonight.values[:, :-1])
     more = {}
     for series in _rows(young):
         level, spread = int(reference.n[series]), int(reference.n_spread[series])
         if reasons[series] is None and spread < SETTLED_NIGHTS:
             more[series] = SETTLED_NIGHTS - spread
-        elif reasons[series] in (_NO_SPREAD, _FEW_NIGHTS.format(least)):
-            more[series] = max(SETTLED_NIGHTS - max(level, spread), least - level, 1)
+        elif reasons[series] in (_NO_SPREAD, _FEW_NIGHTS):
+            more[series] = max(SETTLED_NIGHTS - max(level, spread), JUDGED_FROM - level, 1)
     return more
 
 
@@ -326,16 +394,18 @@ def _run_again(tonight: Tonight, series: int, level: float, again: float) -> _Ni
         return _NightStep(finding_of(tonight, series, "dismissed", level=level))
     after = float(np.median([tonight.value[series], rerun]))
     n = int(tonight.reference.n[series])
-    shift = LevelShift(series, "tonight", tonight.position, level, after, n)
+    shift = detection.LevelShift(series, "tonight", tonight.position, level, after, n)
     return _new(tonight, shift, level)
 
 
-def _slow_nodes(tonight: Tonight, peers: PeersTonight, said: set[int]) -> Iterator[_NightStep]:
+def _slow_nodes(
+    tonight: Tonight, peers: detection.PeersTonight, said: set[int]
+) -> Iterator[_NightStep]:
     """Series slower than the other nodes of their kind, or doubted and beyond what a node may
     differ; a re-run that says the same confirms, one that is within what nodes may differ clears.
     """
     history, position = tonight.history, tonight.position
-    again = peers_of_night(history, position, tonight.changes, tonight.rules, again=True)
+    again = detection.peers_of_night(history, position, tonight.changes, tonight.rules, again=True)
     # Doubted: the last value before tonight is worse than allowed and unexplained.
     last = last_of(np.isfinite(tonight.values[:, :-1]), 1)
     doubted = (last & tonight.unexplained[:, :-1]).any(axis=1)
@@ -345,12 +415,12 @@ def _slow_nodes(tonight: Tonight, peers: PeersTonight, said: set[int]) -> Iterat
         level, n = float(peers.level[series]), int(peers.good[series])
         if not again.slow[series]:
             cleared = np.isfinite(again.level[series]) and not again.beyond[series]
-            verdict: Verdict = "dismissed" if cleared else "suspect"
+            verdict: forms.Verdict = "dismissed" if cleared else "suspect"
             yield _NightStep(finding_of(tonight, series, verdict, level=level, peers=n))
         else:
             rerun = float(history.reruns[series, position])
             after = float(np.median([tonight.value[series], rerun]))
-            yield _new(tonight, LevelShift(series, "peers", position, level, after, n))
+            yield _new(tonight, detection.LevelShift(series, "peers", position, level, after, n))
 
 
 def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_NightStep]:
@@ -373,7 +443,7 @@ def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_NightStep
     chosen = (np.arange(values.shape[1]) >= since[:, np.newaxis]) & ~bad & positive
     for series in _rows(chosen[:, -1]):
         at = newest.get(series)
-        shift = level_shift(
+        shift = detection.level_shift(
             series,
             values[series],
             np.flatnonzero(chosen[series]),
@@ -395,3 +465,62 @@ def _lasting(tonight: Tonight, changes: Sequence[Change]) -> Iterator[_NightStep
                 after=change.after,
             )
             yield _NightStep(None, lasting, at)
+
+
+def check_history(
+    store: Store,
+    site: str,
+    campaign: str,
+    alarms_a_month: float = 1.0,
+    finds: float = USUAL_FINDS,
+) -> NightJudgement:
+    """Judge all nights not judged yet, oldest first, and the newest anew; keep what is found."""
+    history = read_history(store, site, campaign)
+    newest = history.nights[-1]
+    rules = rules_for(len(history.series), alarms_a_month, finds, imported=newest.imported)
+    nights, ids = nights_of(history, rules.least_launches), history.series_ids
+    changes, unexplained = history.changes, history.unexplained.copy()
+    for position, night in enumerate(history.nights):
+        if night.judged and night is not newest:
+            continue
+        before = _before(changes, history, position)
+        judgement = judge(evidence(nights, position, before, rules, unexplained))
+        suspects = [item.series for item in judgement.of("suspect")]
+        unexplained[:, position] = False
+        unexplained[suspects, position] = True
+        store.keep_judgement(
+            night,
+            [(ids[item.series], item) for item in judgement.changes],
+            [ids[series] for series in suspects],
+            finds,
+        )
+        if any(finding.change for finding in judgement.findings):
+            changes = read_history(store, site, campaign).changes
+    known = [*history.nights[:-1], replace(newest, judged=True, finds=finds)]
+    history = replace(history, nights=known, changes=changes, unexplained=unexplained)
+    return newest_night(history, str(store.path), rules)
+
+
+def newest_night(
+    history: History, history_file: str = "", rules: Rules | None = None
+) -> NightJudgement:
+    """The newest night by what the history holds; nothing is kept.
+
+    A night that was judged has the changes that were found then, whatever its limits were.
+    """
+    position, night = len(history.nights) - 1, history.nights[-1]
+    rules = rules or rules_for(len(history.series), finds=night.finds, imported=night.imported)
+    found = [item for item in history.changes if item.found == night.id and item.accepted is None]
+    before = _before(history.changes, history, position)
+    tonight = evidence(nights_of(history, rules.least_launches), position, before, rules)
+    return replace(judge(tonight, found if night.judged else None), history_file=history_file)
+
+
+def _before(changes: Sequence[Change], history: History, position: int) -> list[Change]:
+    """The changes as they were known before a night; what somebody accepted stays."""
+    night = history.nights[position].id
+    return [
+        replace(change, closed=None) if change.closed == night else change
+        for change in changes
+        if change.accepted or history.position(change.found) < position
+    ]

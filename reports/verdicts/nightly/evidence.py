@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of the nightly verdicts; evidence of one night: its values, their reference, and how much
-worse they may be.
+"""Evidence of one night: from a run directory to a night; its values, their reference, and how much
+worse they may be; the rules of the verdicts.
 
 The rules follow from the alarms allowed. Night-to-night noise is rarely normal, and the spread of a
 series is known from a few dozen nights only; a limit from the normal's tail gives many times the
@@ -11,15 +11,22 @@ quantile that keeps the budget follows from their tail (reports/statistics/level
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
+from records.errors import AssayError
 from records.history import USUAL_FINDS
-from records.history.model import Change, History, Night
+from records.history.model import Change, History, Night, NightValues, SeriesKey, context_of
+from records.site.node_facts import kinds_of
+from records.text.plain_text import one_line
+from reports.load.loading import Run, load_run
 from reports.load.nights import (
     LASTING_NIGHTS,
     LEAST_LAUNCHES,
@@ -32,38 +39,108 @@ from reports.load.nights import (
 from reports.statistics import levels
 from reports.statistics.descriptive import MAD, Matrix
 from reports.statistics.levels import Counts, Mask, last_of, residuals
-from reports.verdicts.nightly.wording import case_names
+from reports.verdicts.nightly.forms import case_names
+
+MOST_FAILURES = 50
+
+
+def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
+    """The night of a run directory: its context, its counts, the values of its ok launches.
+
+    Of each check its deciding metric and those beside it are kept, all metrics where none decides.
+    A metric that is not
+    positive (and may not be zero) is left out with a warning. Raises AssayError for a directory
+    that is no run, whose records are damaged, or that tells no time: nothing of it may then enter
+    a history.
+    """
+    run = load_run(directory)
+    warnings = list(run.warnings)
+    values = []
+    register = run.plan.register
+    for series in run.series:
+        case = run.plan.cases[series.case]
+        if not register.is_kept(case.check, series.metric):
+            continue
+        metric = register.metrics[series.metric]
+        if (series.values <= 0).any() and not metric.may_be_zero:
+            warnings.append(f"{case.id}: {metric.name} is not positive; it was left out")
+            continue
+        key = SeriesKey(
+            case_id=case.id,
+            check=case.check,
+            environment=case.environment,
+            params=case.params,
+            metric=metric.name,
+            unit=metric.unit,
+            better=metric.better,
+            at=dict(series.at),
+            title=register.metric_title(metric.name),
+            check_title=register.check_title(case.check),
+        )
+        values.append(NightValues(key, tuple(series.values.tolist())))
+    return _night(run, directory, warnings), values
+
+
+def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
+    counted = list(run.counted())
+    failures = [
+        f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"
+        f" {launch.status}: {one_line(launch.reason or 'no reason recorded')}"
+        for launch in counted
+        if launch.status in ("failed", "wrong", "lost")
+    ]
+    return Night(
+        run_id=run.run_id,
+        site=run.plan.site,
+        campaign=run.plan.campaign,
+        started_at=_begun(run),
+        context=context_of(run.provenance, run.nodes),
+        nodes=run.nodes,
+        statuses=dict(Counter(launch.status for launch in counted)),
+        failures=tuple(failures[:MOST_FAILURES]),
+        warnings=tuple(warnings),
+        run_path=str(directory),
+        kinds=kinds_of(run.provenance.nodes),
+    )
+
+
+def _begun(run: Run) -> str:
+    """When the run began, or else its first launch, or else as its id says."""
+    starts = (one.started_at for one in run.launches.details.values() if one.started_at)
+    begun = run.provenance.started_at or min(starts, default=run.run_id.partition("-")[0])
+    try:
+        moment = datetime.fromisoformat(begun)
+    except ValueError as error:
+        raise AssayError(
+            f"{run.directory / 'provenance.json'}: `started_at`: found {begun!r:.100}, allowed is a"
+            " time such as 2026-11-20T23:50:11Z; put back the file that `assay run` wrote"
+        ) from error
+    return moment.isoformat().replace("+00:00", "Z")
+
 
 _NIGHTS_A_MONTH = 30
+#: A reference has up to so many nights; from so many on a series is judged.
+MOST_NIGHTS, JUDGED_FROM = 60, 3
+#: The least change that is worth reporting, and of the latency of small messages; no spread is
+#: taken for less.
+FLOOR, FLOOR_SMALL_LATENCY, LEAST_SPREAD = 0.03, 0.05, 0.002
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Chances, fractions of the reference's median, numbers of nights.
+    """Chances, a fraction of the reference's median, and a number of launches.
 
     `allowed` is the chance of a false alarm a series and night that each stage may have;
     `alarms_a_night` that of all series together, which is also the share of nights on which the
-    whole site may be slow and alarm, and the chance that any sound node is
-    suspected beside its peers. `finds` is the least change that the site wants reported: no wider
-    limit supports PASS, and nodes of a kind may differ by so much. A reference has up to
-    `most_nights` nights; from `judged_from` nights on a series is judged. `floor`,
-    `floor_small_latency`: the least change that is worth reporting; `least_spread`: no spread is
-    taken for less. A lasting change is looked for in the last `window` nights, with at least
-    `least_before` nights before and `least_after` after it.
+    whole site may be slow and alarm, and the chance that any sound node is suspected beside its
+    peers. `finds` is the least change that the site wants reported: no wider limit supports PASS,
+    and nodes of a kind may differ by so much.
     """
 
     allowed: float = 1e-3
     alarms_a_night: float = 1 / _NIGHTS_A_MONTH
     finds: float = USUAL_FINDS
     least_launches: int = LEAST_LAUNCHES
-    most_nights: int = 60
-    judged_from: int = 3
-    floor: float = 0.03
-    floor_small_latency: float = 0.05
-    least_spread: float = 0.002
-    window: int = 30
-    least_before: int = 8
-    least_after: int = 4
 
     @property
     def allowed_tonight(self) -> float:
@@ -134,14 +211,14 @@ class References:
     n_spread: Counts
 
 
-def references(values: Matrix, level: Mask, away: Matrix, rules: Rules) -> References:
+def references(values: Matrix, level: Mask, away: Matrix) -> References:
     """The reference of each series: `values` where `level` is set; spread from residuals `away`."""
     n_spread = np.isfinite(away).sum(axis=1)
     with warnings.catch_warnings(action="ignore"):  # of rows with fewer than two nights: NaN
         early = np.nanstd(away, axis=1, ddof=1)
     spread = np.where(n_spread >= SETTLED_NIGHTS, MAD * levels.row_medians(np.abs(away)), early)
     medians = levels.row_medians(np.where(level, values, np.nan))
-    return References(level.sum(axis=1), medians, np.maximum(spread, rules.least_spread), n_spread)
+    return References(level.sum(axis=1), medians, np.maximum(spread, LEAST_SPREAD), n_spread)
 
 
 def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) -> Matrix:
@@ -158,7 +235,7 @@ def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) ->
     `_TRUSTED_DEVIATIONS`.
     """
     crossed = without_slow_nights(
-        levels.crossed_deviations(away, _PARTS, 2 * SETTLED_NIGHTS, rules.least_spread),
+        levels.crossed_deviations(away, _PARTS, 2 * SETTLED_NIGHTS, LEAST_SPREAD),
         rules.alarms_a_night,
     )
     tail, chance = levels.fit_tail(crossed), rules.allowed_tonight
@@ -166,7 +243,7 @@ def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) ->
     early = (reference.n_spread < SETTLED_NIGHTS) | (tail is None)
     in_pool = widened * _MARGIN * levels.greatest_of(crossed, _SEEN)
     seen = np.where(early, _seen_early(away), in_pool)
-    required = widened * stats.t.isf(chance, rules.most_nights - 1)
+    required = widened * stats.t.isf(chance, MOST_NIGHTS - 1)
     bounds = np.fmax(np.maximum(_WIDEST, required), seen)
     trusted = np.isfinite(crossed).sum() >= _TRUSTED_DEVIATIONS
     freedom = np.maximum(reference.n_spread - 1, 1)
@@ -275,7 +352,7 @@ def evidence(
     history, end = nights.history, position + 1
     values, reruns = nights.values[:, :end], nights.reruns[:, :end]
     unexplained = (history.unexplained if unexplained is None else unexplained)[:, :end]
-    bad, floors = bad_nights(history, changes)[:, :end], floors_of(history, rules)
+    bad, floors = bad_nights(history, changes)[:, :end], floors_of(history)
     since = np.zeros(len(values), dtype=np.int64)
     for change in filter(begins_level, changes):
         since[change.series] = max(since[change.series], history.position(change.since))
@@ -285,13 +362,13 @@ def evidence(
     sign = nights.direction[:, np.newaxis]
     better = np.where(np.isfinite(values), sign * np.fmin(sign * values, sign * reruns), np.nan)
     levels = level_numbers(nights, changes)[:, :end]
-    away = residuals(better, _spread_nights(learnt, rules), levels)
+    away = residuals(better, _spread_nights(learnt), levels)
     # The level: nights of tonight's own context; where those are too few, all of the reference.
     before = learnt & (earlier >= since[:, np.newaxis])
     own = before & (earlier >= nights.contexts[:, position, np.newaxis])
     enough = own.sum(axis=1, keepdims=True) >= SETTLED_NIGHTS
-    level = last_of(np.where(enough, own, before), rules.most_nights)
-    reference = references(values, level, away, rules)
+    level = last_of(np.where(enough, own, before), MOST_NIGHTS)
+    reference = references(values, level, away)
     usual = reference.median
     return Tonight(
         nights=nights,
@@ -310,13 +387,13 @@ def evidence(
     )
 
 
-def floors_of(history: History, rules: Rules) -> Matrix:
+def floors_of(history: History) -> Matrix:
     """The least change of each series that is worth reporting; more for short messages."""
     small = [
         key.unit == "s" and key.at.get("message_bytes", np.inf) <= SMALL_MESSAGE_BYTES
         for key in history.series
     ]
-    floors: Matrix = np.where(small, rules.floor_small_latency, rules.floor)
+    floors: Matrix = np.where(small, FLOOR_SMALL_LATENCY, FLOOR)
     return floors
 
 
@@ -330,7 +407,7 @@ def _learnt(values: Matrix, odd: Mask) -> Mask:
     return kept
 
 
-def _spread_nights(learnt: Mask, rules: Rules) -> Mask:
+def _spread_nights(learnt: Mask) -> Mask:
     """The nights whose distances from their own levels give the spread, also those before a new
     level.
 
@@ -339,4 +416,4 @@ def _spread_nights(learnt: Mask, rules: Rules) -> Mask:
     """
     older = learnt & ~last_of(learnt, LASTING_NIGHTS - 1)
     enough = older.sum(axis=1, keepdims=True) >= 2 * SETTLED_NIGHTS
-    return last_of(np.where(enough, older, learnt), rules.most_nights)
+    return last_of(np.where(enough, older, learnt), MOST_NIGHTS)
