@@ -190,6 +190,12 @@ def test_a_night_of_too_few_valid_launches_is_kept(folder, capsys, edit, told):
     assert failed == (status == 1) == (night["answer"]["details"] == ["time limit"])
 
 
+def test_a_history_without_a_series_is_shown(folder, capsys):
+    add_night(folder, 1, edit=lambda record: record | FAILED)
+    status, night = check(folder, capsys)
+    assert (status, night["launches"]) == (1, {"failed": 10})
+
+
 def test_damaged_records_add_nothing(folder, capsys):
     path = write_night(folder, 1)
     records = path / "records.jsonl"
