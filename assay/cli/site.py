@@ -9,14 +9,20 @@ import os
 import signal
 from pathlib import Path
 
-from assay.build.builder import BuildRequest, build, prepare, spack_section
-from assay.build.sources import fill_from_distribution, fill_from_web
+from assay.build.builder import (
+    BuildRequest,
+    build,
+    fill_from_distribution,
+    fill_from_web,
+    prepare,
+    spack_section,
+)
 from assay.build.spack import find_spack, locked, say_with_time
 from assay.cli import arguments as shared
 from assay.cli.arguments import Verbs, argument, flag, repeated, site
 from assay.onboarding.init import init_site
 from assay.screens.screen import Screen
-from assay.sites.builds import spack_home
+from assay.sites.site_file import spack_home
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from reports.commands import first_run, site_init

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay import ROOT
-from assay.build.sources import refuse_stale_builds
+from assay.build.builder import refuse_stale_builds
 from assay.build.spack import locked
 from assay.commands import python_folders
 from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
@@ -23,9 +23,9 @@ from assay.run.progress import Interruption, Progress, time_text
 from assay.run.provenance import gather, only_here
 from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
-from assay.sites.builds import spack_folders, spack_home
 from assay.sites.loading import add_checks_of, load_site
 from assay.sites.site import Site
+from assay.sites.site_file import spack_folders, spack_home
 from assay.sites.values import expanded, unset_fault
 from assay.terminal import Say
 from checks.common.registry import FOLDERS, GIVEN, checks_with, leaf_of

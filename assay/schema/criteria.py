@@ -11,9 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay import CRITERIA, criteria_files
-from assay.schema.document import Location, Problem, read_text
+from assay.schema.document import Location, Problem, checked, model_problems, one_of, read_text
 from assay.schema.loading import file_of
-from assay.schema.problems import checked, model_problems, one_of
 from checks.common.registry import CHECKS, Checks, metrics_of
 from records.criteria import (
     THROUGHPUT,

@@ -16,9 +16,19 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from assay import ROOT, criteria_files, known_files
-from assay.schema.document import Location, Problem, clipped, read_text
+from assay.schema.document import (
+    Location,
+    Problem,
+    checked,
+    clipped,
+    did_you_mean,
+    found,
+    listed,
+    model_problems,
+    one_of,
+    read_text,
+)
 from assay.schema.model import AnyEntry, Campaign, CaseGroup, CommandEntry, Origin, ReframeEntry
-from assay.schema.problems import checked, did_you_mean, found, listed, model_problems, one_of
 from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS, Checks, checks_with
 from checks.common.sizing import LINK, SizingKeys, is_relative, probed

@@ -18,10 +18,10 @@ import msgspec
 
 from assay import BASE, setup_command
 from assay.commands import Pause, run_command
+from assay.schema.document import did_you_mean, listed
 from assay.schema.model import Variant
-from assay.schema.problems import did_you_mean, listed
-from assay.sites.builds import facts_file
 from assay.sites.description import VALUE, EnvironmentDescription, SiteDescription
+from assay.sites.site_file import facts_file
 from assay.sites.values import expanded, unset_fault
 from checks.common.definition import SiteCapacity
 from checks.common.parameters import values_of

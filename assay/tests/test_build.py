@@ -13,17 +13,24 @@ from types import SimpleNamespace
 import pytest
 
 from assay import ROOT
-from assay.build import sources
-from assay.build.builder import BuildRequest, Lock, _lay_environment, build
-from assay.build.sources import SourceArchive, _take, refuse_stale_builds, sources_digest
+from assay.build import builder
+from assay.build.builder import (
+    BuildRequest,
+    Lock,
+    SourceArchive,
+    _lay_environment,
+    _take,
+    build,
+    refuse_stale_builds,
+    sources_digest,
+)
 from assay.build.spack import PACKAGES, SPACK_ENV, Spack, explained, find_spack, locked, write_scope
 from assay.cli.main import main
 from assay.run.driver import Driver
 from assay.run.progress import QUIET_S, Progress
-from assay.sites import builds
-from assay.sites.builds import facts_file, view_folder
+from assay.sites import site_file
 from assay.sites.loading import SlurmSite
-from assay.sites.site_file import read_description
+from assay.sites.site_file import facts_file, read_description, view_folder
 from checks.common.session.outcome import CompleteBuild, Outcome
 from checks.common.sources import CHECKS
 from records.errors import AssayError, InfrastructureError
@@ -33,7 +40,7 @@ LOCK = SPACK_ENV / "environments" / "distribution-sources" / "debian12.lock"
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    monkeypatch.setenv(builds.HOME, str(tmp_path / "home"))
+    monkeypatch.setenv(site_file.HOME, str(tmp_path / "home"))
     return tmp_path / "home"
 
 
@@ -233,7 +240,7 @@ def test_a_complete_build_is_not_gone_through_again(home, monkeypatch):
     assert commands() == whole
     assert commands() == ["concretize", "find"]
     assert said[-1] == "nothing has changed since these were built: lam"
-    monkeypatch.setattr(sources, "sources_digest", lambda: "changed")
+    monkeypatch.setattr(builder, "sources_digest", lambda: "changed")
     assert commands() == whole
     facts_file("virtual", "lam").unlink()
     assert commands() == whole
@@ -303,5 +310,5 @@ def test_runs_use_a_home_together_and_keep_builds_out(home):
 
 def test_a_home_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InfrastructureError, match=builds.HOME), locked(tmp_path / "file" / "x"):
+    with pytest.raises(InfrastructureError, match=site_file.HOME), locked(tmp_path / "file" / "x"):
         pass
