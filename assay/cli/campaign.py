@@ -53,8 +53,8 @@ def plan_command(arguments: argparse.Namespace) -> int:
         print(note, file=sys.stderr)
     site = found.with_builds(arguments.builder).with_possible_variants(campaign.variants)
     campaign = completed(campaign, site)
-    durations = earlier_times(site.provenance(), campaign.name)
-    plan = make_plan(campaign, site.facts(), narrowing_of(arguments), durations)
+    earlier = earlier_times(site.provenance(), campaign.name)
+    plan = make_plan(campaign, site.facts(), narrowing_of(arguments), earlier)
     if arguments.json:
         print(plan.to_json())
     else:

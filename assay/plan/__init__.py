@@ -4,12 +4,11 @@
 from assay.plan.cases import WHOLE, Narrowing
 from assay.plan.planner import block_order, completed, launch_limit_s, make_plan
 from assay.plan.render import render_plan
-from assay.plan.times import Clock, Durations, clock_of, earlier_times, interval
+from assay.plan.times import Clock, clock_of, earlier_times, interval
 
 __all__ = [
     "WHOLE",
     "Clock",
-    "Durations",
     "Narrowing",
     "block_order",
     "clock_of",

@@ -40,14 +40,8 @@ class Narrowing:
 
     def as_plain(self) -> dict[str, list[str] | int]:
         """Values that are said, by option, as a plan keeps them."""
-        said: dict[str, list[str] | int] = {
-            "environments": list(self.environments),
-            "checks": list(self.checks),
-            "nodes": self.nodes or 0,
-            "blocks": self.blocks or 0,
-            "scale": [self.scale] if self.scale else [],
-        }
-        return {option: value for option, value in said.items() if value}
+        said = vars(self) | {"scale": [self.scale] if self.scale else []}
+        return {name: v if isinstance(v, int) else [*v] for name, v in said.items() if v}
 
     def of_campaign(self, campaign: Campaign) -> Campaign:
         """The campaign with these environments, checks and blocks only. Raises AssayError for a

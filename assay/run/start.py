@@ -58,7 +58,7 @@ def start_run(
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
     earlier = earlier_times(site.provenance(), campaign.name)
-    plan = make_plan(completed(campaign, site), site.facts(), narrowing, durations=earlier)
+    plan = make_plan(completed(campaign, site), site.facts(), narrowing, earlier=earlier)
     refuse_stale_builds(site, plan.environments)
     _refuse_unfit_checks(plan)
     progress = Progress(live)

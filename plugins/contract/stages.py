@@ -84,9 +84,9 @@ def _plan(loaded: LoadedStage, site: Site) -> Plan:
     name, campaign = loaded.stage.name, loaded.campaign
     try:
         varied = site.with_possible_variants(campaign.variants)
-        durations = earlier_times(varied.provenance(), campaign.name)
+        earlier = earlier_times(varied.provenance(), campaign.name)
         whole = completed(campaign, varied)
-        plan = make_plan(whole, varied.facts(), narrowing_of(loaded.stage), durations=durations)
+        plan = make_plan(whole, varied.facts(), narrowing_of(loaded.stage), earlier=earlier)
     except AssayError as error:
         raise AssayError(f"stage {name}: {error}", error.status) from error
     checks = {case.check for case in plan.cases}
