@@ -93,16 +93,10 @@ def test_totals_count_launches_and_node_hours_over_all_blocks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("least", "interims"),
-    [
-        (6, [6]),
-        (6, [6, 8, 10, 13, 17, 20]),
-        (6, [6, 8, 10, 13, 17, 22, 30]),
-        (7, [7, 8]),
-    ],
+    "interims", [[6], [6, 8, 10, 13, 17, 20], [6, 8, 10, 13, 17, 22, 30], [7, 8]]
 )
-def test_a_sequential_design_is_judged_in_growing_steps(least: int, interims: list[int]) -> None:
-    blocks = f"blocks: {{least: {least}, greatest: {interims[-1]}}}"
+def test_a_sequential_design_is_judged_in_growing_steps(interims: list[int]) -> None:
+    blocks = f"blocks: {{least: {interims[0]}, greatest: {interims[-1]}}}"
     plan = plan_of(spoiled("blocks: 3", blocks))
     assert plan.sequential is not None
     assert (plan.blocks, plan.sequential.interims) == (interims[-1], interims)
@@ -159,35 +153,23 @@ def test_cases_whose_short_ids_collide_take_longer_ones() -> None:
 SIZES = "  fixed: {sizes: [300, 600]}\n"
 MANY = "  matrix: {iterations: [1, 900000], sizes: [[1], [1, 2]]}\n"
 TWICE = "- check: hpl\n  fixed: {p: 1, q: 2, n: 1000, nb: 64}\n- check: pt2pt\n"
+BOTH = r"c.yaml:{}: cases\[{}\] gives a case that c.yaml:8: cases\[0\] gives too: hpl in mpich with"
+ESTIMATED = r"estimated at .*limits\.{} allows {}: raise it"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "begin", "told"),
+    ("old", "new", "told"),
     [
-        (
-            "- check: pt2pt\n",
-            TWICE,
-            "c.yaml:13: cases[1] gives a case that c.yaml:8: cases[0] gives too:",
-            "hpl in mpich with p=1 q=2 n=1000 nb=64",
-        ),
-        (
-            "    n: [",
-            "    threshold: [16, 16.0]\n    n: [",
-            "c.yaml:8: cases[0] gives a case that c.yaml:8: cases[0] gives too",
-            "",
-        ),
-        (
-            SIZES,
-            MANY,
-            "c.yaml:13: cases[1]",
-            "8 constructs × 2 sizes × 900000 iterations = 14400000 samples",
-        ),
+        ("- check: pt2pt\n", TWICE, f"^{BOTH.format(13, 1)} p=1 q=2 n=1000 nb=64"),
+        ("    n: [", "    threshold: [16, 16.0]\n    n: [", f"^{BOTH.format(8, 0)}"),
+        (SIZES, MANY, r"^c.yaml:13: cases\[1\].*8 constructs × 2 sizes × 900000 iterations ="),
+        ("node_hours: 5", "node_hours: 0.001", ESTIMATED.format("node_hours", 0.001)),
+        ("node_hours: 5", "wall_time_s: 10", ESTIMATED.format("wall_time_s", 10)),
+        ("launch_s: 100", "launch_s: 1.01", r"estimated at .*limits\.launch_s .*1.01.*: raise it"),
     ],
 )
-def test_cases_given_twice_or_wrong_only_together_are_refused(old, new, begin, told) -> None:
-    said = refusal(spoiled(old, new))
-    assert said.startswith(begin)
-    assert told in said
+def test_cases_given_twice_wrong_together_or_above_a_limit_are_refused(old, new, told) -> None:
+    assert re.search(told, refusal(spoiled(old, new)))
 
 
 def test_a_matrix_too_large_for_the_nodes_is_skipped_with_the_arithmetic() -> None:
@@ -202,11 +184,8 @@ def test_a_matrix_too_large_for_the_nodes_is_skipped_with_the_arithmetic() -> No
     assert [c.id for c in plan.cases] == [c.id for c in plan_of(with_n(20000), WYEAST).cases]
     assert all(c.ranks == c.params["p"] * c.params["q"] for c in plan.cases if c.check == "hpl")
     table = render_plan(plan)
-    for told in (
-        *("skipped (4):", "1 ranks a node need", "hpl 1 × 2, N 2\u202f000 ", "15 launches"),
-        "9 cases, 4 skipped; 3 blocks, order seed 7",
-    ):
-        assert told in table
+    skipped = ("skipped (4):", "1 ranks a node need", "hpl 1 × 2, N 2\u202f000 ", "15 launches")
+    assert all(told in table for told in (*skipped, "9 cases, 4 skipped; 3 blocks, order seed 7"))
 
 
 def test_what_nodes_or_an_environment_lack_skips_their_cases_with_numbers() -> None:
@@ -216,20 +195,14 @@ def test_what_nodes_or_an_environment_lack_skips_their_cases_with_numbers() -> N
     bare = dataclasses.replace(SITE, environments={"mpich": MPI, "lam": frozenset()})
     lacking = {c.environment: c.skipped for c in plan_of(GOOD, bare).cases if c.check == "hpl"}
     assert lacking == {"mpich": None, "lam": "environment lam lacks mpi, which check hpl needs"}
+    with pytest.raises(AssayError, match="site x: nodes is 0"):
+        dataclasses.replace(SITE, name="x", nodes=0)
 
 
 def test_a_campaign_none_of_whose_environments_is_there_is_refused() -> None:
     said = refusal(GOOD.replace("mpich, lam", "mpihc").replace("[lam]", "[mpihc]"))
     assert "site virtual has no environment 'mpihc' (did you mean mpich?)" in said
     assert said.endswith("site virtual has lam, lam-lamd, mpich, openmpi")
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("node_hours", "0.001"), ("wall_time_s", "10"), ("launch_s", "1.01")]
-)
-def test_an_estimate_above_a_limit_is_refused_with_numbers(key: str, value: str) -> None:
-    said = refusal(spoiled("node_hours: 5, launch_s: 100", f"{key}: {value}"))
-    assert re.search(rf"estimated at .*limits\.{key} .*{re.escape(value)}.*: raise it", said)
 
 
 def test_an_estimate_at_a_limit_is_allowed() -> None:
@@ -350,11 +323,6 @@ def test_the_small_form_of_a_study_is_a_short_part_of_it_and_fits_its_cluster(na
     )
     plan = make_plan(campaign, facts, Narrowing(scale="small"))
     assert [case.skipped for case in plan.cases if case.skipped] == []
-
-
-def test_a_site_without_nodes_is_refused() -> None:
-    with pytest.raises(AssayError, match="site x: nodes is 0"):
-        dataclasses.replace(SITE, name="x", nodes=0)
 
 
 IDS = {f"hpl-{i:08x}": f"{i}" for i in range(50)}

@@ -195,9 +195,8 @@ def test_without_a_source_of_hpl_the_plan_says_where_to_get_it(here, tmp_path, m
 def test_sizes_keep_to_their_time_on_an_old_core_and_times_are_of_a_usual_one(here):
     cases = []
     for peak in ("", "core_peak_flop_per_s: 1e10, "):
-        here(
-            GOOD.replace("netpipe: NPlam", "hpl: /bin/true").replace("nodes: 4", f"{peak}nodes: 4")
-        )
+        ready = GOOD.replace("netpipe: NPlam", "hpl: /bin/true")
+        here(ready.replace("nodes: 4", f"{peak}nodes: 4"))
         filled = planned("{check: hpl, fixed: {p: 1, q: 1, memory_share: 0.5, at_most_s: 10}}")
         cases.append(filled["hpl", "lam"])
     assert cases[0].params["n"] == cases[1].params["n"]
@@ -381,14 +380,6 @@ def test_the_page_is_up_to_date():
     tables = re.search(r"^<!-- keys:.*?-->\n(.*)^<!-- end of keys -->", page, re.DOTALL | re.M)
     assert tables is not None
     assert tables[1] == key_table(site_schema()) + "\n", "run make schema"
-
-
-def test_every_key_has_a_description_and_a_unit():
-    schema = site_schema()
-    parts = [schema, *schema["$defs"].values()]
-    named = [key for part in parts for key in part.get("properties", {}).items()]
-    assert len(named) > 60
-    assert [path for path, key in named if not {"description", "unit"} <= key.keys()] == []
 
 
 @pytest.mark.parametrize("name", site_names())
