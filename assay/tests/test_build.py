@@ -31,6 +31,7 @@ from assay.run.progress import QUIET_S, Progress
 from assay.sites import site_file
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import facts_file, read_description, view_folder
+from assay.tests.campaign_texts import virtual_site
 from checks.common.session.outcome import CompleteBuild, Outcome
 from checks.common.sources import CHECKS
 from records.errors import AssayError, InfrastructureError
@@ -167,16 +168,16 @@ def test_offline_the_mirror_replaces_every_other_and_a_platform_must_be_there(ho
 def test_osu_is_offered_where_the_view_has_it(home):
     osu = view_folder("virtual", "mpich") / "libexec" / "osu-micro-benchmarks"
     (osu / "mpi" / "pt2pt").mkdir(parents=True)
-    offered = SlurmSite(virtual()).session_data()["environments"]
+    offered = virtual_site().session_data()["environments"]
     assert offered["mpich-spack"]["programs"]["osu"] == str(osu)
     assert "osu" not in offered["openmpi-spack"]["programs"]
 
 
 def test_builds_can_stand_in_under_the_same_names(home):
-    site = SlurmSite(virtual()).with_builds("spack")
+    site = virtual_site().with_builds("spack")
     assert set(site.description.environments) >= {"lam", "lam-lamd", "mpich", "openmpi"}
     assert {e.source for e in site.description.environments.values()} == {"spack"}
-    assert SlurmSite(virtual()).with_builds("distribution").description == virtual()
+    assert virtual_site().with_builds("distribution").description == virtual()
     newer = read_description("virtual-newer")  # which has no others
     assert set(newer.environments) == {"mpich-ofi", "openmpi5", "openmpi5-prte"}
     assert newer.environments["openmpi5-prte"].compiler.startswith(str(home))
@@ -186,14 +187,14 @@ def test_builds_can_stand_in_under_the_same_names(home):
 
 def test_what_is_not_built_or_from_other_sources_is_not_measured(home):
     with pytest.raises(InfrastructureError, match=r"Spack has not built lam .*assay build"):
-        refuse_stale_builds(SlurmSite(virtual()), ["mpich", "lam-spack"])
+        refuse_stale_builds(virtual_site(), ["mpich", "lam-spack"])
     path = facts_file("virtual", "lam")
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"sources": "of yesterday"}))
     with pytest.raises(InfrastructureError, match="lam-spack from other C sources"):
-        refuse_stale_builds(SlurmSite(virtual()), ["lam-spack"])
+        refuse_stale_builds(virtual_site(), ["lam-spack"])
     path.write_text(json.dumps({"sources": sources_digest()}))
-    refuse_stale_builds(SlurmSite(virtual()), ["lam-spack"])
+    refuse_stale_builds(virtual_site(), ["lam-spack"])
 
 
 def test_a_changed_source_changes_the_digest(tmp_path):

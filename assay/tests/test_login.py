@@ -14,8 +14,7 @@ import pytest
 from assay import commands
 from assay.commands import libraries_of_python, loaded_modules, login_environment
 from assay.onboarding.mpi import find_mpis, modules_system
-from assay.sites.loading import SlurmSite
-from assay.sites.site_file import chosen, read_site_file
+from assay.tests.campaign_texts import virtual_site
 from setup.tests.needs import needs
 
 INIT = Path("/usr/share/lmod/lmod/init/bash")
@@ -75,11 +74,9 @@ def test_a_sticky_default_module_stays_and_the_callers_does_not(profile, tmp_pat
     monkeypatch.setenv("LOADEDMODULES", "own/1")
     monkeypatch.setenv("HAS_own", "yes")
     assert loaded_modules(login_environment()) == ["StdEnv/1"]
-    described = chosen(read_site_file("virtual"))
-    name, one = next(iter(described.environments.items()))
+    name, one = next(iter(virtual_site().description.environments.items()))
     changed = one.model_copy(update={"modules": ["mpich"], "variables": {}})
-    update = {"modules_system": "lmod", "environments": {name: changed}}
-    site = SlurmSite(described.model_copy(update=update))
+    site = virtual_site(modules_system="lmod", environments={name: changed})
     shown = site.output_in(name, 'echo "$LOADEDMODULES ${!HAS_*}"')
     assert shown == "StdEnv/1:mpich/1 HAS_StdEnv HAS_mpich"
 
@@ -97,12 +94,11 @@ def test_a_variable_that_the_file_names_comes_from_the_caller_and_no_other(profi
     profile("export SCRATCH=/of/the/system\n")
     for name, value in {**POLLUTED, "SCRATCH": "/mine", "MINE": "1", "OTHER": "2"}.items():
         monkeypatch.setenv(name, value)
-    described = chosen(read_site_file("virtual"))
-    name, one = next(iter(described.environments.items()))
+    name, one = next(iter(virtual_site().description.environments.items()))
     prepare = ["export LD_LIBRARY_PATH=$HOME/lib:$LD_LIBRARY_PATH", "echo $MINE $SLURM_CPU_BIND"]
     changed = one.model_copy(update={"prepare": prepare})
-    update = {"work_dir": "${SCRATCH}/assay", "environments": {name: changed}}
-    given = SlurmSite(described.model_copy(update=update)).variables()
+    site = virtual_site(work_dir="${SCRATCH}/assay", environments={name: changed})
+    given = site.variables()
     assert (given["SCRATCH"], given["MINE"]) == ("/mine", "1")
     assert not given.keys() & {"OTHER", *POLLUTED}
 

@@ -4,7 +4,6 @@ its nodes launches get, if any; what can never run is refused before anything is
 
 import pytest
 
-from assay.plan import make_plan
 from assay.run.infrastructure import (
     asked,
     own_allocation,
@@ -13,10 +12,10 @@ from assay.run.infrastructure import (
     partition_nodes,
     refuse_unfit_cases,
 )
-from assay.schema import campaign_from_text
 from assay.sites.loading import SlurmSite
 from assay.sites.site import SiteFacts
-from assay.sites.site_file import chosen, read_site_file
+from assay.sites.site_file import read_description
+from assay.tests.campaign_texts import plan_of
 from records.errors import AssayError
 
 SITE = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}, "b": {"mpi"}})
@@ -55,7 +54,7 @@ class Answering(SlurmSite):
 @pytest.fixture
 def site(tmp_path):
     """A site of four nodes in service, whose sbatch has nothing against any job."""
-    made = Answering(chosen(read_site_file("virtual")))
+    made = Answering(read_description("virtual"))
     made.programs = tmp_path
     partition_of(made)
     say(made, "sinfo", "printf 'n%s idle\\n' 1 2 3 4")
@@ -95,9 +94,7 @@ esac""",
 
 
 def plan(nodes=2):
-    facts = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}})
-    text = CAMPAIGN.replace("ranks: 2", f"ranks: {nodes}")
-    return make_plan(campaign_from_text("inside.yaml", text), facts)
+    return plan_of(CAMPAIGN.replace("ranks: 2", f"ranks: {nodes}"), SITE)
 
 
 def with_access(site, *options):

@@ -14,10 +14,9 @@ from itertools import groupby, permutations
 import pytest
 
 from assay.plan import Narrowing, block_order, launch_limit_s, make_plan, render_plan
-from assay.schema import campaign_from_text, load_campaign
-from assay.sites.site import SiteFacts
-from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
-from records.errors import AssayError, ExitStatus
+from assay.schema import load_campaign
+from assay.tests.campaign_texts import GOOD, MPI, SITE, plan_of, refusal, spoiled
+from records.errors import AssayError
 from records.run.plan import Plan, PlannedCase, case_ids
 from records.site.topology import TopologyDescription
 from records.tests.made import case_id
@@ -26,17 +25,6 @@ from reports.statistics.max_t import QUANTILE, detectable
 WYEAST = dataclasses.replace(
     SITE, name="wyeast", nodes=12, cores_per_node=2, memory_bytes_per_node=2**29
 )
-
-
-def plan_of(text: str, site: SiteFacts = SITE) -> Plan:
-    return make_plan(campaign_from_text("c.yaml", text), site)
-
-
-def refusal(text: str, site: SiteFacts = SITE) -> str:
-    with pytest.raises(AssayError) as caught:
-        plan_of(text, site)
-    assert caught.value.status == ExitStatus.BAD_INPUT
-    return str(caught.value)
 
 
 def with_n(n: int) -> str:
@@ -108,7 +96,7 @@ def test_limits_must_suffice_for_the_least_number_of_blocks() -> None:
     node_s = sum(case.nodes * case.estimate_s for case in plan_of(GOOD).cases)
     text = spoiled("blocks: 3", "blocks: {least: 6, greatest: 600}")
     assert plan_of(text.replace("node_hours: 5", f"node_hours: {7 * node_s / 3600}"))
-    told = refusal(text.replace("node_hours: 5", f"node_hours: {5 * node_s / 3600}"))
+    told = refusal(text.replace("node_hours: 5", f"node_hours: {5 * node_s / 3600}"), SITE)
     assert "54 launches (9 cases × 6 blocks) are estimated at" in told
 
 
@@ -169,7 +157,7 @@ ESTIMATED = r"estimated at .*limits\.{} allows {}: raise it"
     ],
 )
 def test_cases_given_twice_wrong_together_or_above_a_limit_are_refused(old, new, told) -> None:
-    assert re.search(told, refusal(spoiled(old, new)))
+    assert re.search(told, refusal(spoiled(old, new), SITE))
 
 
 def test_a_matrix_too_large_for_the_nodes_is_skipped_with_the_arithmetic() -> None:
@@ -184,8 +172,8 @@ def test_a_matrix_too_large_for_the_nodes_is_skipped_with_the_arithmetic() -> No
     assert [c.id for c in plan.cases] == [c.id for c in plan_of(with_n(20000), WYEAST).cases]
     assert all(c.ranks == c.params["p"] * c.params["q"] for c in plan.cases if c.check == "hpl")
     table = render_plan(plan)
-    skipped = ("skipped (4):", "1 ranks a node need", "hpl 1 × 2, N 2\u202f000 ", "15 launches")
-    assert all(told in table for told in (*skipped, "9 cases, 4 skipped; 3 blocks, order seed 7"))
+    parts = ("skipped (4):", "1 ranks a node need", "hpl 1 × 2, N 2\u202f000 ", "15 launches")
+    assert all(told in table for told in (*parts, "9 cases, 4 skipped; 3 blocks, order seed 7"))
 
 
 def test_what_nodes_or_an_environment_lack_skips_their_cases_with_numbers() -> None:
@@ -200,7 +188,7 @@ def test_what_nodes_or_an_environment_lack_skips_their_cases_with_numbers() -> N
 
 
 def test_a_campaign_none_of_whose_environments_is_there_is_refused() -> None:
-    said = refusal(GOOD.replace("mpich, lam", "mpihc").replace("[lam]", "[mpihc]"))
+    said = refusal(GOOD.replace("mpich, lam", "mpihc").replace("[lam]", "[mpihc]"), SITE)
     assert "site virtual has no environment 'mpihc' (did you mean mpich?)" in said
     assert said.endswith("site virtual has lam, lam-lamd, mpich, openmpi")
 
@@ -209,7 +197,7 @@ def test_an_estimate_at_a_limit_is_allowed() -> None:
     once = spoiled("blocks: 3", "blocks: 1")
     exactly = plan_of(once).totals.node_hours
     assert plan_of(once.replace("node_hours: 5", f"node_hours: {exactly!r}"))
-    refusal(once.replace("node_hours: 5", f"node_hours: {exactly * 0.999!r}"))
+    refusal(once.replace("node_hours: 5", f"node_hours: {exactly * 0.999!r}"), SITE)
 
 
 def test_a_launch_limit_is_the_stated_one_or_ten_times_the_estimate() -> None:

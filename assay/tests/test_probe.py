@@ -13,8 +13,7 @@ from assay.commands import output_of, run_command
 from assay.probe.node_text import node_facts
 from assay.probe.probe import Probes
 from assay.probe.trials import Attempt, AttemptResult, JobEnd, Trial, read_probe
-from assay.sites.loading import SlurmSite
-from assay.sites.site_file import chosen, read_site_file
+from assay.tests.campaign_texts import virtual_site
 from checks.common.slurm.job import Allocation
 from records.errors import InfrastructureError
 
@@ -46,7 +45,6 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
     srun, pid = tmp_path / "srun", tmp_path / "pid"
     (tmp_path / "profile").write_text(f"PATH={tmp_path}:$PATH\n")
     monkeypatch.setattr(commands, "PROFILE", str(tmp_path / "profile"))
-    site = SlurmSite(chosen(read_site_file("virtual")))
     allocation = Allocation(job_id="1", nodes=["n1", "n2", "n3", "n4"], ends_at=1e12)
     file, until_paused = paused
 
@@ -58,7 +56,7 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
         srun.write_text(f"#!/bin/sh\n{script}\n")
         srun.chmod(0o755)
         of_run = {"allocation": allocation, "run": "night-1"}
-        with Probes(site, str(tmp_path), print, pause=pause, **of_run) as probes:
+        with Probes(virtual_site(), str(tmp_path), print, pause=pause, **of_run) as probes:
             return probes.step("proof", 2, 1, 60.0).output.split()
 
     words = step(f'{until_paused}; echo "$@"', lambda _: file.touch())

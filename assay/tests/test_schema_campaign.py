@@ -10,16 +10,8 @@ import pytest
 
 from assay.schema import campaign_from_text, campaign_names, load_campaign
 from assay.schema.document import Document, parse
-from assay.tests.campaign_texts import GOOD, spoiled
-from records.errors import AssayError, ExitStatus
-
-
-def refusal(text: str) -> str:
-    with pytest.raises(AssayError) as caught:
-        campaign_from_text("c.yaml", text)
-    assert caught.value.status == ExitStatus.BAD_INPUT
-    return str(caught.value)
-
+from assay.tests.campaign_texts import GOOD, refusal, spoiled
+from records.errors import AssayError
 
 HALF = "{memory_share: 0.5}"
 NEEDS = "a campaign is a mapping with at least the keys schema, name, question, environments"

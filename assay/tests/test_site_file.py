@@ -17,8 +17,9 @@ from assay.plan import make_plan
 from assay.schema import campaign_from_text
 from assay.sites import site_file
 from assay.sites.description import site_schema
-from assay.sites.loading import SlurmSite, load_site
+from assay.sites.loading import load_site
 from assay.sites.site_file import read_description, read_site_file, site_names
+from assay.tests.campaign_texts import SIZE, virtual_site
 from checks.common.session.settings import configuration
 from records.errors import AssayError
 from records.forms import key_table
@@ -358,19 +359,16 @@ def test_the_user_is_known_where_cron_does_not_tell(here, monkeypatch):
     assert load_site("here").work_dir(Path("/r"), "x") == Path(f"/scratch/{user}/assay/x")
 
 
-SIZE = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
-
-
 @pytest.mark.parametrize("own", ["--exclude=n[7-8],n9", "--exclude n[7-8],n9", "-xn[7-8],n9", ""])
 def test_launches_are_kept_off_nodes_beside_those_that_the_site_excludes_itself(own):
     access = ["-x n0", *own.split()] if own else []
-    description = read_description("virtual").model_copy(update={**SIZE, "access": access})
-    site = SlurmSite(description).without_nodes({"n2", "n3"})
+    whole = virtual_site(**SIZE, access=access)
+    site = whole.without_nodes({"n2", "n3"})
     also = "n[7-8],n9," if own else ""
     assert site.description.access[-1] == f"--exclude={also}n2,n3"
     assert site.facts().nodes == 2
     assert site.without_nodes({"n1"}).description.access[-1] == f"--exclude={also}n2,n3,n1"
-    assert SlurmSite(description).without_nodes(()).description == description
+    assert whole.without_nodes(()).description == whole.description
     with pytest.raises(AssayError, match="no name of a node"):
         site.without_nodes(["n1 --uid=0"])
 
