@@ -14,16 +14,6 @@ import pytest
 
 from assay import ROOT
 from assay.build import builder
-from assay.build.builder import (
-    BuildRequest,
-    Lock,
-    SourceArchive,
-    _lay_environment,
-    _take,
-    build,
-    refuse_stale_builds,
-    sources_digest,
-)
 from assay.build.spack import PACKAGES, SPACK_ENV, Spack, explained, find_spack, locked, write_scope
 from assay.cli.main import main
 from assay.run.driver import Driver
@@ -79,7 +69,9 @@ def test_what_cannot_be_built_is_told_before_spack_is_looked_for(capsys, home):
 
 
 def test_environments_ask_for_the_views_they_need():
-    request = BuildRequest("virtual", virtual().spack, ["lam-lamd-spack", "lam", "mpich-spack"])
+    request = builder.BuildRequest(
+        "virtual", virtual().spack, ["lam-lamd-spack", "lam", "mpich-spack"]
+    )
     assert request.views() == ["lam", "mpich"]
 
 
@@ -88,7 +80,7 @@ def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
     platform = SPACK_ENV / "platforms" / "debian12" / "packages.yaml"
 
     def laid(*files):
-        _lay_environment(built, tmp_path, [*files, platform])
+        builder._lay_environment(built, tmp_path, [*files, platform])
         return lock.read_bytes() if lock.exists() else None
 
     assert laid() == LOCK.read_bytes()
@@ -129,9 +121,9 @@ def test_a_site_names_what_else_of_a_view_runs(home):
 )
 def test_an_archive_of_wrong_checksum_or_version_is_not_taken(tmp_path, version, told):
     (tmp_path / "x_1.orig.tar.gz").write_bytes(b"forged")
-    wanted = SourceArchive(package="x", archive=f"x_{version}.orig.tar.gz", sha256="a" * 64)
+    wanted = builder.SourceArchive(package="x", archive=f"x_{version}.orig.tar.gz", sha256="a" * 64)
     with pytest.raises(InfrastructureError, match=told):
-        _take(wanted, tmp_path, tmp_path / "mirror", print)
+        builder._take(wanted, tmp_path, tmp_path / "mirror", print)
     assert not (tmp_path / "mirror").exists()
 
 
@@ -187,28 +179,28 @@ def test_builds_can_stand_in_under_the_same_names(home):
 
 def test_what_is_not_built_or_from_other_sources_is_not_measured(home):
     with pytest.raises(InfrastructureError, match=r"Spack has not built lam .*assay build"):
-        refuse_stale_builds(virtual_site(), ["mpich", "lam-spack"])
+        builder.refuse_stale_builds(virtual_site(), ["mpich", "lam-spack"])
     path = facts_file("virtual", "lam")
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"sources": "of yesterday"}))
     with pytest.raises(InfrastructureError, match="lam-spack from other C sources"):
-        refuse_stale_builds(virtual_site(), ["lam-spack"])
-    path.write_text(json.dumps({"sources": sources_digest()}))
-    refuse_stale_builds(virtual_site(), ["lam-spack"])
+        builder.refuse_stale_builds(virtual_site(), ["lam-spack"])
+    path.write_text(json.dumps({"sources": builder.sources_digest()}))
+    builder.refuse_stale_builds(virtual_site(), ["lam-spack"])
 
 
 def test_a_changed_source_changes_the_digest(tmp_path):
     copy = tmp_path / "checks"
     shutil.copytree(CHECKS, copy)
-    before = sources_digest(copy)
-    assert before == sources_digest(CHECKS)
+    before = builder.sources_digest(copy)
+    assert before == builder.sources_digest(CHECKS)
     (copy / "echo" / "notes.py").write_text("pass\n")
     (copy / "common" / "src" / "README.md").open("a").write("\n")
-    assert sources_digest(copy) == before
+    assert builder.sources_digest(copy) == before
     for name in ("echo/echo.c", "common/src/assay/args.h", "hpl/build.mk", "su3_rmd/src/Makefile"):
         (copy / name).open("a").write("\n")
-        assert sources_digest(copy) != before
-        before = sources_digest(copy)
+        assert builder.sources_digest(copy) != before
+        before = builder.sources_digest(copy)
 
 
 #: A Spack that resolves to the kept lock, says that all of it is installed, and notes its commands.
@@ -229,12 +221,12 @@ def test_a_complete_build_is_not_gone_through_again(home, monkeypatch):
     text = SPACK.format(python=sys.executable, log=str(log), lock=str(LOCK))
     spack.executable.write_text(text)
     spack.executable.chmod(0o755)
-    request = BuildRequest("virtual", virtual().spack, ["lam-spack"])
+    request = builder.BuildRequest("virtual", virtual().spack, ["lam-spack"])
     view_folder("virtual", "lam").mkdir(parents=True)
 
     def commands():
         log.unlink(missing_ok=True)
-        build(spack, request, said.append)
+        builder.build(spack, request, said.append)
         return log.read_text().splitlines()
 
     whole = ["concretize", "find", "fetch", "install --overwrite", "install", "env"]
@@ -248,7 +240,7 @@ def test_a_complete_build_is_not_gone_through_again(home, monkeypatch):
 
 
 def test_the_lock_tells_what_a_view_is_built_from():
-    lock = Lock(LOCK)
+    lock = builder.Lock(LOCK)
     (root,) = lock.roots_of("lam")
     packages = lock.packages([root])
     lam = packages["lam"]
