@@ -20,18 +20,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay import BASE, IS_CLONE, ROOT, known_files, own_folder
-from assay.schema.document import (
-    Document,
-    Location,
-    Problem,
-    checked,
-    did_you_mean,
-    found,
-    listed,
-    model_problems,
-    one_of,
-    read_text,
-)
+from assay.schema import document
+from assay.schema.document import Document, Location, Problem, did_you_mean, found, listed
 from assay.sites.description import (
     VIEW,
     PartitionDescription,
@@ -94,7 +84,7 @@ def read_site_file(site: str) -> SiteFile:
     """
     file = site_file(site)
     problems_of = partial(_problems, site=site)
-    return as_site_file(checked(str(file), read_text(file), _NEEDS, problems_of))
+    return as_site_file(document.checked(str(file), document.read_text(file), _NEEDS, problems_of))
 
 
 def as_site_file(value: Mapping[str, Any]) -> SiteFile:
@@ -188,7 +178,7 @@ def _problems(value: Document, site: str) -> Iterator[Problem]:
         file = SiteFile.model_validate(whole)
         faults += [] if faults else [*_faults_between(file, site), *_unset_variables(file)]
     except ValidationError as error:
-        faults += model_problems(error, SiteFile, whole)
+        faults += document.model_problems(error, SiteFile, whole)
     # A fault of one environment is one of all that are like it, but reported once.
     yield from dict.fromkeys(_as_written(value, fault) for fault in faults)
 
@@ -229,7 +219,7 @@ def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
     for view, names in built.views.items():
         for index, name in enumerate(names):
             place = ("spack", "views", view, index)
-            yield from one_of(name, file.environments, place)
+            yield from document.one_of(name, file.environments, place)
             if served[name] > 1:
                 yield Problem(place, f"{name} is served more than once; keep one")
             if not built.alone and built.name_of(name) in file.environments:
@@ -237,14 +227,14 @@ def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
                 yield Problem(place, f"{taken} by an environment of the site; rename that")
     for key in ("devices", "settings"):
         for view in getattr(built, key):
-            yield from one_of(view, built.views, ("spack", key, view))
+            yield from document.one_of(view, built.views, ("spack", key, view))
 
 
 def _partition_faults(
     partition: PartitionDescription, file: SiteFile, place: Location
 ) -> Iterator[Problem]:
     for index, environment in enumerate(partition.environments or ()):
-        yield from one_of(environment, file.environments, (*place, "environments", index))
+        yield from document.one_of(environment, file.environments, (*place, "environments", index))
     for index, option in enumerate(partition.access):
         if any(re.match(r"-p|--partition(=|$)", word) for word in shlex.split(option)):
             text = (
