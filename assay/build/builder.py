@@ -18,10 +18,10 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from assay import ROOT
 from assay.build.spack import MIRROR, SPACK_ENV, Spack, SpackCommands, packages_files, write_scope
@@ -272,18 +272,15 @@ def refuse_stale_builds(site: Site, environments: Iterable[str]) -> None:
         )
 
 
-class SourceArchive(BaseModel):
-    """An original archive in a source package of the distribution."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class SourceArchive(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An original archive in a source package of the distribution, in `suite` or its own;
+    `environment`: the only one that needs it."""
 
     package: str
     archive: str
-    sha256: str = Field(pattern="^[0-9a-f]{64}$")
-    suite: str | None = Field(
-        default=None, description="suite of the distribution; default: its own"
-    )
-    environment: str | None = Field(default=None, description="the only environment that needs it")
+    sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    suite: str | None = None
+    environment: str | None = None
 
     def path_in(self, mirror: Path) -> Path:
         """Its place in Spack's layout: _source-cache/archive/<first two digits>/<all>.<ending>."""
@@ -300,7 +297,7 @@ def archives_of(built: SpackDescription) -> list[SourceArchive]:
             f"platform {built.platform}: no {path.name} there, so no source packages are known; use"
             " --mirror web where the web can be reached"
         )
-    stated = TypeAdapter(list[SourceArchive]).validate_python(yaml.safe_load(path.read_text()))
+    stated = msgspec.convert(yaml.safe_load(path.read_text()), list[SourceArchive])
     return [archive for archive in stated if archive.environment in (None, built.environment)]
 
 
