@@ -11,10 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay.schema import Campaign
 from assay.schema.document import did_you_mean, listed, model_problems
 from assay.schema.loading import combinations, refuse_too_many_cases
-from assay.schema.model import Scale, Variant
+from assay.schema.model import Campaign, Scale, Variant
 from assay.sites.site import SiteFacts
 from checks.common.definition import CheckDefinition
 from checks.common.parameters import Parameters

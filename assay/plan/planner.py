@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from assay.plan.cases import JOB, WHOLE, Case, Narrowing, expand, present
 from assay.plan.times import Clock, Earlier, with_times
-from assay.schema import Campaign
 from assay.schema.document import listed
-from assay.schema.model import Blocks, ReframeEntry
+from assay.schema.model import Blocks, Campaign, ReframeEntry
 from assay.sites.site import Site, SiteFacts
 from checks.common.definition import CheckDefinition
 from checks.common.parameters import unknown_resource

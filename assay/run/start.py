@@ -15,14 +15,15 @@ from assay import ROOT
 from assay.build.builder import refuse_stale_builds
 from assay.build.spack import locked
 from assay.commands import python_folders
-from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
-from assay.plan.cases import planned_variants
+from assay.plan.cases import WHOLE, Narrowing, planned_variants
+from assay.plan.planner import completed, make_plan
+from assay.plan.times import Clock, earlier_times
 from assay.run import infrastructure
 from assay.run.driver import Driver
 from assay.run.progress import Interruption, Progress, time_text
 from assay.run.provenance import gather, only_here
 from assay.run.status import StatusForm, counted_text, run_status
-from assay.schema import load_campaign
+from assay.schema.loading import load_campaign
 from assay.sites.loading import add_checks_of, load_site
 from assay.sites.site import Site
 from assay.sites.site_file import spack_folders, spack_home

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assay.schema import load_campaign
 from assay.schema.document import did_you_mean, listed
+from assay.schema.loading import load_campaign
 from assay.schema.model import CommandEntry
 from assay.terminal import say
 from checks.common.answer import Reading

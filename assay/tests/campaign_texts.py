@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from assay.plan import Narrowing, make_plan
-from assay.schema import campaign_from_text
+from assay.plan.cases import Narrowing
+from assay.plan.planner import make_plan
+from assay.schema.loading import campaign_from_text
 from assay.sites.loading import SlurmSite
 from assay.sites.site import SiteFacts
 from assay.sites.site_file import read_description

@@ -19,7 +19,7 @@ import pytest
 from assay import ROOT, criteria_files
 from assay.cli import main
 from assay.cli.main import COMMANDS, make_parser, plugin_commands
-from assay.schema import campaign_names
+from assay.schema.loading import campaign_names
 from assay.sites.site_file import SITES
 from assay.tests.test_runs import small_run
 from checks.common.registry import CHECKS

@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from assay import criteria_files
-from assay.schema import campaign_names, campaign_schema, criteria, load_campaign, loading
+from assay.schema import criteria, loading
 from assay.schema.criteria import criteria_from_text, criteria_schema, load_criteria
+from assay.schema.loading import campaign_names, campaign_schema, load_campaign
 from assay.sites.description import site_schema
 from assay.tests import campaign_texts
 from assay.tests.campaign_texts import spoiled

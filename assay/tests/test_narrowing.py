@@ -12,9 +12,10 @@ import pytest
 from assay.cli import main
 from assay.cli.arguments import NARROWING
 from assay.cli.campaign import narrowing_of
-from assay.plan import make_plan, render_plan
+from assay.plan.planner import make_plan
+from assay.plan.render import render_plan
 from assay.run.status import run_status
-from assay.schema import campaign_names, load_campaign
+from assay.schema.loading import campaign_names, load_campaign
 from assay.screens.screen import Screen
 from assay.screens.status import show_status
 from assay.sites.site import SiteFacts

@@ -13,8 +13,10 @@ from itertools import groupby, permutations
 
 import pytest
 
-from assay.plan import Narrowing, block_order, launch_limit_s, make_plan, render_plan
-from assay.schema import load_campaign
+from assay.plan.cases import Narrowing
+from assay.plan.planner import block_order, launch_limit_s, make_plan
+from assay.plan.render import render_plan
+from assay.schema.loading import load_campaign
 from assay.tests.campaign_texts import GOOD, MPI, SITE, plan_of, refusal, spoiled
 from records.errors import AssayError
 from records.run.plan import Plan, PlannedCase, case_ids

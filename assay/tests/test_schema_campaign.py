@@ -8,8 +8,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from assay.schema import campaign_from_text, campaign_names, load_campaign
 from assay.schema.document import Document, parse
+from assay.schema.loading import campaign_from_text, campaign_names, load_campaign
 from assay.tests.campaign_texts import GOOD, refusal, spoiled
 from records.errors import AssayError
 

@@ -13,8 +13,8 @@ import pytest
 import reframe
 
 from assay import ROOT
-from assay.plan import make_plan
-from assay.schema import campaign_from_text
+from assay.plan.planner import make_plan
+from assay.schema.loading import campaign_from_text
 from assay.sites import site_file
 from assay.sites.description import site_schema
 from assay.sites.loading import load_site

@@ -12,8 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from assay.cli.main import main
-from assay.plan import Clock, earlier_times, interval, launch_limit_s, make_plan
-from assay.schema import campaign_from_text
+from assay.plan.planner import launch_limit_s, make_plan
+from assay.plan.times import Clock, earlier_times, interval
+from assay.schema.loading import campaign_from_text
 from assay.tests.campaign_texts import GOOD, SITE, spoiled
 from records.run.plan import Plan, PlannedCase
 from records.run.provenance import Provenance, SiteAsRun

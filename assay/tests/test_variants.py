@@ -8,9 +8,9 @@ import json
 import pytest
 
 from assay.cli import main
-from assay.plan import make_plan
+from assay.plan.planner import make_plan
 from assay.run.provenance import environment_as_run
-from assay.schema import campaign_from_text
+from assay.schema.loading import campaign_from_text
 from assay.schema.model import Variant
 from assay.tests.campaign_texts import SITE, SIZE, plan_of, refusal, spoiled, virtual_site
 from records.errors import AssayError

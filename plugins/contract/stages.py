@@ -20,7 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from assay.judging import judged_run
-from assay.plan import Narrowing, completed, earlier_times, make_plan
+from assay.plan.cases import Narrowing
+from assay.plan.planner import completed, make_plan
+from assay.plan.times import earlier_times
 from assay.run.start import resume_run, start_run
 from assay.run.status import fitting, run_status
 from assay.sites.loading import site_to_plan_for

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.plan import make_plan
-from assay.schema import Campaign
+from assay.plan.planner import make_plan
+from assay.schema.model import Campaign
 from assay.sites.site import SiteFacts
 from bench.tests.simulated.machines import Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
