@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.plan import make_plan, render_plan
-from assay.schema import campaign_from_text
+from assay.plan.planner import make_plan
+from assay.plan.render import render_plan
+from assay.schema.loading import campaign_from_text
 from assay.sites.site import SiteFacts
 from bench.rows import Row
 from bench.tests.simulated.reframe_logs import write_logs

@@ -22,9 +22,8 @@ import yaml
 
 from assay import ROOT, setup_command
 from assay.commands import login_environment
-from assay.sites.builds import CLONES, HOME, spack_home
 from assay.sites.description import SpackDescription
-from assay.sites.site_file import site_file
+from assay.sites.site_file import CLONES, HOME, site_file, spack_home
 from assay.terminal import Say, say
 from records.errors import AssayError, InfrastructureError
 

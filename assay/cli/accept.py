@@ -19,7 +19,7 @@ from assay.judging import STATUS, judged_run
 from assay.run.provenance import made_with
 from assay.run.status import run_of
 from assay.schema.criteria import criteria_from_text, load_criteria
-from assay.schema.problems import listed
+from assay.schema.document import listed
 from assay.screens.screen import Screen
 from assay.terminal import say
 from checks.common.registry import checks_with

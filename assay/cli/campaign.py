@@ -10,15 +10,11 @@ from dataclasses import replace
 
 from assay.cli import arguments as shared
 from assay.loading import ended_by_ctrl_c
-from assay.plan import (
-    WHOLE,
-    Narrowing,
-    completed,
-    earlier_times,
-    make_plan,
-    render_plan,
-)
-from assay.schema import campaign_names, load_campaign
+from assay.plan.cases import WHOLE, Narrowing
+from assay.plan.planner import completed, make_plan
+from assay.plan.render import render_plan
+from assay.plan.times import earlier_times
+from assay.schema.loading import campaign_names, load_campaign
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of, site_to_plan_for
 from assay.terminal import say
@@ -53,8 +49,8 @@ def plan_command(arguments: argparse.Namespace) -> int:
         print(note, file=sys.stderr)
     site = found.with_builds(arguments.builder).with_possible_variants(campaign.variants)
     campaign = completed(campaign, site)
-    durations = earlier_times(site.provenance(), campaign.name)
-    plan = make_plan(campaign, site.facts(), narrowing_of(arguments), durations)
+    earlier = earlier_times(site.provenance(), campaign.name)
+    plan = make_plan(campaign, site.facts(), narrowing_of(arguments), earlier)
     if arguments.json:
         print(plan.to_json())
     else:

@@ -16,8 +16,7 @@ import yaml
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import CHECK_FOLDERS, JSON, argument
-from assay.schema.document import clipped
-from assay.schema.problems import allowed_text, did_you_mean, listed
+from assay.schema.document import allowed_text, clipped, did_you_mean, listed
 from assay.screens.screen import Screen
 from assay.terminal import say
 from checks.common.definition import CheckDefinition

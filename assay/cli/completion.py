@@ -9,7 +9,7 @@ import re
 import shtab
 
 from assay import criteria_files
-from assay.schema import campaign_names
+from assay.schema.loading import campaign_names
 from assay.sites.site_file import site_names
 from checks.common.registry import CHECKS
 from records.run.run_directory import RESULTS

@@ -19,7 +19,7 @@ from assay.nightly import Notifier, failure_notice, judge_nights, notices_of, sh
 from assay.run.start import start_run
 from assay.run.status import run_of
 from assay.schedule import KINDS, Schedule, parse_time, surroundings_of
-from assay.schema import load_campaign
+from assay.schema.loading import load_campaign
 from assay.screens.pages import print_form
 from assay.sites.loading import add_checks_of
 from assay.sites.site_file import chosen, read_site_file

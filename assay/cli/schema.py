@@ -18,8 +18,8 @@ from assay.cli.checks import ChecksForm
 from assay.cli.doctor import DoctorForm
 from assay.cli.report import RunForm
 from assay.run.status import StatusForm
-from assay.schema import campaign_schema
 from assay.schema.criteria import criteria_schema
+from assay.schema.loading import campaign_schema
 from assay.sites.description import site_schema
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole

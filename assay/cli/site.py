@@ -9,14 +9,13 @@ import os
 import signal
 from pathlib import Path
 
-from assay.build.builder import BuildRequest, build, prepare, spack_section
-from assay.build.sources import fill_from_distribution, fill_from_web
+from assay.build import builder
 from assay.build.spack import find_spack, locked, say_with_time
 from assay.cli import arguments as shared
 from assay.cli.arguments import Verbs, argument, flag, repeated, site
 from assay.onboarding.init import init_site
 from assay.screens.screen import Screen
-from assay.sites.builds import spack_home
+from assay.sites.site_file import spack_home
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from reports.commands import first_run, site_init
@@ -117,24 +116,26 @@ def build_command(arguments: argparse.Namespace) -> int:
     if arguments.mirror is not None:
         return _fill_mirror(arguments)
     asked = tuple(word for word in arguments.environments.split(",") if word)
-    built = spack_section(arguments.site)
-    request = BuildRequest(arguments.site, built, asked, arguments.offline)
+    built = builder.spack_section(arguments.site)
+    request = builder.BuildRequest(arguments.site, built, asked, arguments.offline)
     request.views()
     spack = find_spack()
     with locked(spack.home):
-        build(spack, request, say_with_time)
+        builder.build(spack, request, say_with_time)
     return ExitStatus.PASS
 
 
 def _fill_mirror(arguments: argparse.Namespace) -> int:
     """`assay build --mirror`."""
-    built = spack_section(arguments.site)
+    built = builder.spack_section(arguments.site)
     with locked(spack_home()):
         if arguments.mirror == "distribution":
-            fill_from_distribution(spack_home(), built, say_with_time)
+            builder.fill_from_distribution(spack_home(), built, say_with_time)
         else:
-            commands = prepare(find_spack(), BuildRequest(arguments.site, built), say_with_time)
-            fill_from_web(commands)
+            commands = builder.prepare(
+                find_spack(), builder.BuildRequest(arguments.site, built), say_with_time
+            )
+            builder.fill_from_web(commands)
     return ExitStatus.PASS
 
 

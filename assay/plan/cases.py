@@ -11,10 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay.schema import Campaign
+from assay.schema.document import did_you_mean, listed, model_problems
 from assay.schema.loading import combinations, refuse_too_many_cases
-from assay.schema.model import Scale, Variant
-from assay.schema.problems import did_you_mean, listed, model_problems
+from assay.schema.model import Campaign, Scale, Variant
 from assay.sites.site import SiteFacts
 from checks.common.definition import CheckDefinition
 from checks.common.parameters import Parameters
@@ -40,14 +39,8 @@ class Narrowing:
 
     def as_plain(self) -> dict[str, list[str] | int]:
         """Values that are said, by option, as a plan keeps them."""
-        said: dict[str, list[str] | int] = {
-            "environments": list(self.environments),
-            "checks": list(self.checks),
-            "nodes": self.nodes or 0,
-            "blocks": self.blocks or 0,
-            "scale": [self.scale] if self.scale else [],
-        }
-        return {option: value for option, value in said.items() if value}
+        said = vars(self) | {"scale": [self.scale] if self.scale else []}
+        return {name: v if isinstance(v, int) else [*v] for name, v in said.items() if v}
 
     def of_campaign(self, campaign: Campaign) -> Campaign:
         """The campaign with these environments, checks and blocks only. Raises AssayError for a

@@ -11,10 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from assay.plan.cases import JOB, WHOLE, Case, Narrowing, expand, present
-from assay.plan.times import SHIPPED, Clock, Durations
-from assay.schema import Campaign
-from assay.schema.model import Blocks, ReframeEntry
-from assay.schema.problems import listed
+from assay.plan.times import Clock, Earlier, with_times
+from assay.schema.document import listed
+from assay.schema.model import Blocks, Campaign, ReframeEntry
 from assay.sites.site import Site, SiteFacts
 from checks.common.definition import CheckDefinition
 from checks.common.parameters import unknown_resource
@@ -56,30 +55,30 @@ def make_plan(
     campaign: Campaign,
     site: SiteFacts,
     narrowing: Narrowing = WHOLE,
-    durations: Durations = SHIPPED,
+    earlier: Earlier | None = None,
 ) -> Plan:
     """The plan of what `narrowing` leaves of a campaign on a site.
 
-    `durations`: what launches of the site took. Environments that the site lacks are named in the
-    plan. Raises AssayError when nothing is left, for a case given twice, and for an estimate above
-    the campaign's limits.
+    `earlier`: a run whose launches tell how long these take. Environments that the site lacks are
+    named in the plan. Raises AssayError when nothing is left, for a case given twice, and for an
+    estimate above the campaign's limits.
     """
     site = narrowing.of_site(site)
     campaign, absent = present(narrowing.of_campaign(campaign), site)
     cases, unfit = expand(campaign, site)
     left_out = [*campaign.left_out, *unfit]
-    laid_out = _lay_out(cases, site, by_option=narrowing.nodes is not None)
-    planned = [*map(durations.estimated, laid_out)]
+    planned = [*_lay_out(cases, site, by_option=narrowing.nodes is not None)]
     if not planned:
         reasons = "; ".join([*absent.values(), *left_out])
         raise AssayError(
             f"campaign {campaign.name}: nothing is left of it on site {site.name}: {reasons}"
         )
     used = {name: campaign.checks[name] for name in sorted({case.check for case in planned})}
+    planned, times = with_times(planned, used, earlier)
     plan = _with_totals(
         **_stated(campaign, used),
         site=site.name,
-        times=durations.times(planned, used),
+        times=times,
         metrics=metrics_of(used.values()),
         checks=descriptions_of(used.values()),
         checks_folders=folders_of(used.values()),

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from statistics import median
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from checks.common.definition import CheckDefinition
 from checks.common.registry import Checks
 from records.errors import AssayError
 from records.run.interims import Interim, asked_blocks
@@ -140,46 +139,45 @@ def clock_of(run: RunDirectory, records: Iterable[Record | Entry]) -> Clock:
     return Clock(run.plan(), run.interims(), records, begun)
 
 
-@dataclass(frozen=True)
-class Durations:
-    """Times of ok launches in an earlier `run` of the campaign; without it estimates are the
-    shipped ones."""
+class Earlier(NamedTuple):
+    """An earlier run of a campaign, with the clock of its ok launches."""
 
-    run: str | None = None
-    clock: Clock | None = None
+    run: str
+    clock: Clock
 
-    def estimated(self, case: PlannedCase) -> PlannedCase:
-        """The case, whose estimate is the shipped one, with the median of its launches."""
-        if self.clock is None or not (took := self.clock.took.get(case.id)):
-            return case
-        estimate_s = round(median(took), 3)
-        return replace(case, estimate_s=estimate_s, rough_s=case.estimate_s, measured=len(took))
 
-    def times(self, cases: Sequence[PlannedCase], checks: Checks) -> Times:
-        """The time of a run of the cases of these checks besides its launches: until the first one
-        each environment is proved, and a session begins."""
-        feasible = [case for case in cases if case.skipped is None]
-        needed, built = set[str](), set[str]()
-        for case in feasible:
-            # The check of a case may be none of these.
-            programs = checks.get(case.check, CheckDefinition).builds
-            needed.update(names := [f"{program}-{case.environment}" for program in programs])
+def with_times(
+    cases: Sequence[PlannedCase], checks: Checks, earlier: Earlier | None
+) -> tuple[list[PlannedCase], Times]:
+    """Cases of these checks, whose estimates are shipped ones, with the medians of their launches
+    in an earlier run; and the time of a run besides its launches: until the first one each
+    environment is proved, and a session begins."""
+    took = earlier.clock.took if earlier else {}
+    timed = [
+        replace(case, estimate_s=round(median(s), 3), rough_s=case.estimate_s, measured=len(s))
+        if (s := took.get(case.id))
+        else case
+        for case in cases
+    ]
+    feasible, needed, built = set[str](), set[str](), set[str]()
+    for case in timed:
+        if case.skipped is None:
+            feasible.add(case.environment)
+            names = [f"{one}-{case.environment}" for one in checks[case.check].builds]
+            needed.update(names)
             built.update(names if case.measured else ())
-        return Times(
-            runs=[self.run] if self.run else [],
-            start_s=SESSION_S + PROOF_S * len({case.environment for case in feasible}),
-            builds=sorted(needed - built),
-            build_s=BUILD_S,
-            between_s=round(self.clock.between_s, 3) if self.clock else BETWEEN_S,
-            at_once=round(self.clock.at_once, 3) if self.clock else 1.0,
-        )
+    times = Times(
+        runs=[earlier.run] if earlier else [],
+        start_s=SESSION_S + PROOF_S * len(feasible),
+        builds=sorted(needed - built),
+        build_s=BUILD_S,
+        between_s=round(earlier.clock.between_s, 3) if earlier else BETWEEN_S,
+        at_once=round(earlier.clock.at_once, 3) if earlier else 1.0,
+    )
+    return timed, times
 
 
-#: Without an earlier run: shipped values.
-SHIPPED = Durations()
-
-
-def earlier_times(site: SiteAsRun, campaign: str) -> Durations:
+def earlier_times(site: SiteAsRun, campaign: str) -> Earlier | None:
     """Times in the newest run of a campaign below results/ on a site's partition; runs that are
     damaged are left out."""
     for run in islice(newest_runs(), MOST_LOOKED_AT):
@@ -189,5 +187,5 @@ def earlier_times(site: SiteAsRun, campaign: str) -> Durations:
             if plan.campaign == campaign and alike:
                 good = [entry for entry in run.ledger().entries if entry.status == "ok"]
                 if (clock := Clock(plan, records=good)).took:
-                    return Durations(run.run_id, clock)
-    return SHIPPED
+                    return Earlier(run.run_id, clock)
+    return None

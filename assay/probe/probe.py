@@ -13,7 +13,6 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -53,50 +52,6 @@ class WorkFolderError(AssayError):
     """The folder cannot be written, or the nodes do not see it as the login node does."""
 
 
-class JobFolder:
-    """A new folder below `above`, which nodes see. Use as a context manager."""
-
-    def __init__(self, site: Site, above: str) -> None:
-        self.site = site
-        self.path = Path(above) / f"assay-probe-{secrets.token_hex(6)}"
-        #: What the login node wrote there, for nodes to read.
-        self.token = secrets.token_hex(16)
-
-    def __enter__(self) -> JobFolder:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.mkdir(mode=0o700)
-        except OSError as error:
-            raise WorkFolderError(
-                f"work folder {self.path.parent}: {error.strerror}; choose another"
-            ) from error
-        self.put({"token": self.token.encode()})
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-
-    def put(self, files: Mapping[str, bytes], executable: Collection[str] = ()) -> None:
-        """Write files, whole at once; folders among their names are made."""
-        for name, content in files.items():
-            file = self.path / name
-            try:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(file, content, 0o755 if name in executable else 0o644)
-            except OSError as error:
-                raise WorkFolderError(
-                    f"{self.path}: cannot be written: {error.strerror}"
-                ) from error
-
-    def text(self, name: str) -> str | None:
-        """The content of a file of the folder; None where it is not there."""
-        try:
-            with (self.path / name).open("rb") as file:
-                return file.read(KEPT_CHARACTERS).decode(errors="replace")
-        except OSError:
-            return None
-
-
 def spoken(say: Say) -> Watch:
     """Says where a job is when that changes, and again after a while."""
     last: tuple[str, str | None] | None = None
@@ -112,126 +67,12 @@ def spoken(say: Say) -> Watch:
     return heard
 
 
-class Job:
-    """Job of Slurm, submitted when it is made: what Slurm may take later is tried again, patiently.
-
-    Raises AssayError with Slurm's words for what it refuses for good.
-    """
-
-    def __init__(
-        self,
-        folder: JobFolder,
-        name: str,
-        script: str,
-        options: Sequence[str],
-        *,
-        pause: Pause,
-        watch: Watch,
-    ) -> None:
-        self._folder, self._name, self._pause = folder, name, pause
-        self._job = SlurmJob(folder.site.slurm(), watch=watch)
-        self._ended = False
-        words = [
-            *("sbatch", "--parsable", f"--job-name={name}", f"--chdir={folder.path}"),
-            *(f"--output={folder.path}/{name}.out", "--open-mode=truncate"),
-            *options,
-        ]
-
-        def sbatch() -> Answer:
-            answer = folder.site.ask(words, script.encode())
-            if answer.status == 127:
-                raise InfrastructureError("sbatch is not there: is this a login node of Slurm?")
-            return answer
-
-        refused = self._job.submit(sbatch, ("waits", "unreached"), pause)
-        if refused is not None and refused.verdict == "unreached":
-            raise _silent(refused.words)
-        if refused is not None:
-            raise AssayError(f"Slurm does not take the job ({' '.join(options)}): {refused.words}")
-
-    def end(self) -> None:
-        """Cancel it if it has not ended."""
-        if not self._ended:
-            self._job.cancel()
-
-    def wait(self) -> JobEnd:
-        """Wait until the job has ended, saying why it waits; no clock of ours ends that.
-
-        Raises AssayError for a job that can never start, InfrastructureError when Slurm is silent.
-        """
-        job, begun = self._job, time.monotonic()
-        for pause_s in chain(_POLLS_S, repeat(_POLLS_S[-1])):
-            if job.look():
-                if job.state not in OPEN:
-                    break
-                if job.state == "PENDING":
-                    if never := job.never_runs():
-                        raise AssayError(f"job {job.job_id} can never start: Slurm says {never}")
-                    if job.asked_at - begun > _QUIET_S:
-                        job.tell("pending", job.reason)
-            elif job.silent_s > SILENCE_S:
-                raise _silent(job.silence)
-            self._pause(pause_s)
-        self._ended = True
-        return JobEnd(job.job_id, job.state, self._output())
-
-    def _output(self) -> str | None:
-        """Output of the job, as soon as this side sees it whole."""
-        begun, text = time.monotonic(), None
-        while time.monotonic() - begun < _VISIBLE_WITHIN_S:
-            text = self._folder.text(f"{self._name}.out")
-            if text is not None and END_MARK in text:
-                break
-            self._pause(0.5 if text is None else 0.2)
-            if text is not None and time.monotonic() - begun > _CUT_OFF_AFTER_S:
-                break
-        return text
-
-
 def _silent(words: str) -> InfrastructureError:
     return InfrastructureError(f"Slurm does not answer for {SILENCE_S:.0f} s: {words}")
 
 
-@dataclass(frozen=True)
-class Step:
-    """The script `name`.job of a folder, run in a step of an allocation; the step's name names
-    `run`."""
-
-    folder: JobFolder
-    name: str
-    allocation: Allocation
-    run: str
-    nodes: int
-    ranks_per_node: int
-    limit_s: float
-    pause: Pause
-
-    @property
-    def words(self) -> list[str]:
-        """The command."""
-        step = self.allocation.step(
-            str(self.folder.path / "launch/allocated.sh"),
-            # Not the first, which srun takes by itself: what starts ranks must heed the nodes.
-            self.allocation.nodes[-self.nodes :],
-            self.nodes * self.ranks_per_node,
-            self.ranks_per_node,
-        )
-        options = [f"--job-name=assay-{self.run}.{self.name}", f"--chdir={self.folder.path}"]
-        return [*step[:1], *options, *step[1:], "bash", str(self.folder.path / f"{self.name}.job")]
-
-    def wait(self) -> JobEnd:
-        """Run it. Raises InfrastructureError where it does not end in time."""
-        argv, environment = self.folder.site.command(self.words, {"ASSAY_RUN_ID": self.run})
-        called = f"srun {self.name}"
-        answer = run_command(
-            argv, environment, limit_s=self.limit_s, called=called, pause=self.pause
-        )
-        state = "FAILED" if answer.status else "COMPLETED"
-        return JobEnd(self.allocation.job_id, state, answer.stdout or answer.stderr)
-
-
 class Probes:
-    """Probe jobs of one site, in one folder below `above`. Use as a context manager.
+    """Probe jobs of one site, in a new folder below `above`. Use as a context manager.
 
     With an `allocation` they are steps of it, whose names name `run`.
     """
@@ -248,32 +89,62 @@ class Probes:
     ) -> None:
         self._site, self._pause, self._watch = site, pause, watch
         self._allocation, self._run = allocation, run
-        self.folder = JobFolder(site, above)
+        self.path = Path(above) / f"assay-probe-{secrets.token_hex(6)}"
+        #: What the login node writes there, for nodes to read.
+        self._token = secrets.token_hex(16)
         self._outs: dict[tuple[str, str, bool], str] = {}
-        self._jobs: list[Job] = []
+        self._jobs: list[SlurmJob] = []
 
     def __enter__(self) -> Probes:
-        self.folder.__enter__()
         try:
-            self.folder.put({n: (_HERE / n).read_bytes() for n in ("facts.sh", "probe.sh")})
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700)
+        except OSError as error:
+            raise WorkFolderError(
+                f"work folder {self.path.parent}: {error.strerror}; choose another"
+            ) from error
+        try:
+            scripts = {name: (_HERE / name).read_bytes() for name in ("facts.sh", "probe.sh")}
+            self._put({"token": self._token.encode(), **scripts})
         except BaseException:
-            self.folder.__exit__()
+            self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
         for job in self._jobs:
-            job.end()
-        self.folder.__exit__()
+            if job.state in OPEN:
+                job.cancel()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _put(self, files: Mapping[str, bytes], executable: Collection[str] = ()) -> None:
+        """Write files, whole at once; folders among their names are made."""
+        for name, content in files.items():
+            file = self.path / name
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(file, content, 0o755 if name in executable else 0o644)
+            except OSError as error:
+                raise WorkFolderError(
+                    f"{self.path}: cannot be written: {error.strerror}"
+                ) from error
+
+    def _text(self, name: str) -> str | None:
+        """The content of a file of the folder; None where it is not there."""
+        try:
+            with (self.path / name).open("rb") as file:
+                return file.read(KEPT_CHARACTERS).decode(errors="replace")
+        except OSError:
+            return None
 
     def build_on_login(self, trials: Sequence[Trial]) -> list[str]:
         """Compile all trials where commands of the site run; gives the names of those that failed,
         which are tried in the job."""
         self._unpack()
         outs = self._outs_of(trials)
-        script = login_build_script(str(self.folder.path), trials, outs).encode()
+        script = login_build_script(str(self.path), trials, outs).encode()
         self._site.ask(["bash", "-s"], script, limit_s=scaled(BUILDS_S), pause=self._pause)
-        statuses = [self.folder.text(f"{out}/build.status") or "" for out in outs]
+        statuses = [self._text(f"{out}/build.status") or "" for out in outs]
         built = zip(trials, statuses, strict=True)
         return [trial.name for trial, status in built if status.strip() != "0"]
 
@@ -298,26 +169,96 @@ class Probes:
         if trials or self._allocation is not None:
             self._unpack()
         outs = self._outs_of(trials)
-        folder = str(self.folder.path)
-        script = job_script(folder, trials, outs, nodes * ranks_per_node, nodes)
-        job: Job | Step
-        if (held := self._allocation) is not None:
-            self.folder.put({f"{name}.job": script.encode()})
-            size = (nodes, ranks_per_node, limit_s)
-            job = Step(self.folder, name, held, self._run, *size, self._pause)
-        else:
-            shape = [f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}", "--exclusive"]
-            length = f"--time={max(1, -(-limit_s // 60))}"
-            options = [*described.access, *options, *shape, length]
-            job = Job(self.folder, name, script, options, pause=self._pause, watch=self._watch)
-            self._jobs.append(job)
-        return lambda: self._result(job.wait(), trials)
+        script = job_script(str(self.path), trials, outs, nodes * ranks_per_node, nodes).encode()
+        if self._allocation is not None:
+            self._put({f"{name}.job": script})
+            return lambda: self._result(self.step(name, nodes, ranks_per_node, limit_s), trials)
+        shape = [f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}", "--exclusive"]
+        length = f"--time={max(1, -(-limit_s // 60))}"
+        job = self._submitted(name, script, [*described.access, *options, *shape, length])
+        return lambda: self._result(self._ended(job, name), trials)
+
+    def step(self, name: str, nodes: int, ranks_per_node: int, limit_s: float) -> JobEnd:
+        """Run the script `name`.job in a step of the allocation. Raises InfrastructureError where
+        it does not end in time."""
+        assert self._allocation is not None
+        srun, *words = self._allocation.step(
+            str(self.path / "launch/allocated.sh"),
+            # Not the first, which srun takes by itself: what starts ranks must heed the nodes.
+            self._allocation.nodes[-nodes:],
+            nodes * ranks_per_node,
+            ranks_per_node,
+        )
+        options = [f"--job-name=assay-{self._run}.{name}", f"--chdir={self.path}"]
+        step = [srun, *options, *words, "bash", str(self.path / f"{name}.job")]
+        argv, environment = self._site.command(step, {"ASSAY_RUN_ID": self._run})
+        answer = run_command(
+            argv, environment, limit_s=limit_s, called=f"srun {name}", pause=self._pause
+        )
+        state = "FAILED" if answer.status else "COMPLETED"
+        return JobEnd(self._allocation.job_id, state, answer.stdout or answer.stderr)
+
+    def _submitted(self, name: str, script: bytes, options: Sequence[str]) -> SlurmJob:
+        """A job that Slurm has taken: what it may take later is tried again, patiently. Raises
+        AssayError with Slurm's words for what it refuses for good."""
+        job = SlurmJob(self._site.slurm(), watch=self._watch)
+        words = [
+            *("sbatch", "--parsable", f"--job-name={name}", f"--chdir={self.path}"),
+            *(f"--output={self.path}/{name}.out", "--open-mode=truncate"),
+            *options,
+        ]
+
+        def sbatch() -> Answer:
+            answer = self._site.ask(words, script)
+            if answer.status == 127:
+                raise InfrastructureError("sbatch is not there: is this a login node of Slurm?")
+            return answer
+
+        refused = job.submit(sbatch, ("waits", "unreached"), self._pause)
+        if refused is not None and refused.verdict == "unreached":
+            raise _silent(refused.words)
+        if refused is not None:
+            raise AssayError(f"Slurm does not take the job ({' '.join(options)}): {refused.words}")
+        self._jobs.append(job)
+        return job
+
+    def _ended(self, job: SlurmJob, name: str) -> JobEnd:
+        """The end of a job, waited for by no clock of ours, saying why it waits.
+
+        Raises AssayError for a job that can never start, InfrastructureError when Slurm is silent.
+        """
+        begun = time.monotonic()
+        for pause_s in chain(_POLLS_S, repeat(_POLLS_S[-1])):
+            if job.look():
+                if job.state not in OPEN:
+                    break
+                if job.state == "PENDING":
+                    if never := job.never_runs():
+                        raise AssayError(f"job {job.job_id} can never start: Slurm says {never}")
+                    if job.asked_at - begun > _QUIET_S:
+                        job.tell("pending", job.reason)
+            elif job.silent_s > SILENCE_S:
+                raise _silent(job.silence)
+            self._pause(pause_s)
+        return JobEnd(job.job_id, job.state, self._output(name))
+
+    def _output(self, name: str) -> str | None:
+        """Output of the job, as soon as this side sees it whole."""
+        begun, text = time.monotonic(), None
+        while time.monotonic() - begun < _VISIBLE_WITHIN_S:
+            text = self._text(f"{name}.out")
+            if text is not None and END_MARK in text:
+                break
+            self._pause(0.5 if text is None else 0.2)
+            if text is not None and time.monotonic() - begun > _CUT_OFF_AFTER_S:
+                break
+        return text
 
     def _result(self, end: JobEnd, trials: Sequence[Trial]) -> ProbeResult:
-        result = read_probe(end, trials, self.folder.token)
+        result = read_probe(end, trials, self._token)
         if not result.shared:
             raise WorkFolderError(
-                f"work folder {self.folder.path.parent}: the nodes do not see it as this machine"
+                f"work folder {self.path.parent}: the nodes do not see it as this machine"
                 f" does ({result.said or f'job {end.job_id} ended {end.state}, nothing came'});"
                 " choose a folder on a shared file system"
             )
@@ -336,4 +277,4 @@ class Probes:
         scripts = {f"launch/{path.relative_to(launch)}": path for path in found}
         files = {f"src/{path.relative_to(LIBRARY)}": path for path in c_sources(LIBRARY)} | scripts
         content = {name: path.read_bytes() for name, path in files.items()}
-        self.folder.put(content, executable=scripts)
+        self._put(content, executable=scripts)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any
 
-from assay.plan import clock_of
+from assay.plan.times import clock_of
 from assay.probe.probe import Probes, WorkFolderError
 from assay.run import infrastructure
 from assay.run.environments import KeptBuilds, broken_message, lately_right, prove

@@ -27,7 +27,7 @@ from typing import Any
 
 import msgspec
 
-from assay.build.sources import sources_digest
+from assay.build.builder import sources_digest
 from assay.probe.probe import Probes
 from assay.probe.trials import ProbeResult, Trial, TrialResult, faults_of, trial_of
 from assay.run.provenance import environment_as_run, variables_of

@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from assay.plan import block_order, launch_limit_s
+from assay.plan.planner import block_order, launch_limit_s
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.registry import checks_with

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from assay.plan import Clock
+from assay.plan.times import Clock
 from assay.terminal import folded, own
 from checks.common.session.outcome import Launch
 from records.errors import AssayError, ExitStatus, InfrastructureError

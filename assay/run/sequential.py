@@ -11,8 +11,8 @@ from importlib import metadata
 
 import msgspec
 
-from assay.plan import interval
 from assay.plan.planner import sequential_design
+from assay.plan.times import interval
 from assay.run.status import run_status
 from assay.schema.model import Blocks
 from assay.terminal import Say

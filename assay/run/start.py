@@ -12,20 +12,21 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay import ROOT
-from assay.build.sources import refuse_stale_builds
+from assay.build.builder import refuse_stale_builds
 from assay.build.spack import locked
 from assay.commands import python_folders
-from assay.plan import WHOLE, Clock, Narrowing, completed, earlier_times, make_plan
-from assay.plan.cases import planned_variants
+from assay.plan.cases import WHOLE, Narrowing, planned_variants
+from assay.plan.planner import completed, make_plan
+from assay.plan.times import Clock, earlier_times
 from assay.run import infrastructure
 from assay.run.driver import Driver
 from assay.run.progress import Interruption, Progress, time_text
 from assay.run.provenance import gather, only_here
 from assay.run.status import StatusForm, counted_text, run_status
-from assay.schema import load_campaign
-from assay.sites.builds import spack_folders, spack_home
+from assay.schema.loading import load_campaign
 from assay.sites.loading import add_checks_of, load_site
 from assay.sites.site import Site
+from assay.sites.site_file import spack_folders, spack_home
 from assay.sites.values import expanded, unset_fault
 from assay.terminal import Say
 from checks.common.registry import FOLDERS, GIVEN, checks_with, leaf_of
@@ -58,7 +59,7 @@ def start_run(
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
     earlier = earlier_times(site.provenance(), campaign.name)
-    plan = make_plan(completed(campaign, site), site.facts(), narrowing, durations=earlier)
+    plan = make_plan(completed(campaign, site), site.facts(), narrowing, earlier=earlier)
     refuse_stale_builds(site, plan.environments)
     _refuse_unfit_checks(plan)
     progress = Progress(live)

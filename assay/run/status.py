@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple, cast
 
-from assay.plan import clock_of
+from assay.plan.times import clock_of
 from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import Form, Part, key

@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from assay.schema.document import Location, Problem
+from assay.schema.document import Location, Problem, found
 from assay.schema.model import CommandEntry
-from assay.schema.problems import found
 from checks.common.command import (
     CommandDefinition,
     expression_fault,

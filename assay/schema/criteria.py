@@ -11,22 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay import CRITERIA, criteria_files
-from assay.schema.document import Location, Problem, read_text
+from assay.schema.document import Location, Problem, checked, model_problems, one_of, read_text
 from assay.schema.loading import file_of
-from assay.schema.problems import checked, model_problems, one_of
 from checks.common.registry import CHECKS, Checks, metrics_of
-from records.criteria import (
-    THROUGHPUT,
-    Criteria,
-    Criterion,
-    EfficiencyCriterion,
-    LinksCriterion,
-    MixCriterion,
-    RatioCriterion,
-    Selection,
-    SuccessCriterion,
-    UnitCriterion,
-)
+from records import criteria as kinds
 
 SCHEMA_FILE = CRITERIA / "criteria.schema.json"
 _NEEDS = "a criteria file needs at least schema, name, title and criteria"
@@ -36,7 +24,7 @@ IMPLIED = ("answers", "nodes-measured")
 _RATES = ("bytes/s", "flop/s")
 
 
-def load_criteria(name_or_path: str, checks: Checks = CHECKS) -> tuple[Criteria, str]:
+def load_criteria(name_or_path: str, checks: Checks = CHECKS) -> tuple[kinds.Criteria, str]:
     """The criteria of a name in `campaigns/criteria/` or of a file, and the file's text; `checks`
     are those that they may judge.
 
@@ -47,10 +35,10 @@ def load_criteria(name_or_path: str, checks: Checks = CHECKS) -> tuple[Criteria,
     return criteria_from_text(str(path), text, checks), text
 
 
-def criteria_from_text(file: str, text: str, checks: Checks = CHECKS) -> Criteria:
+def criteria_from_text(file: str, text: str, checks: Checks = CHECKS) -> kinds.Criteria:
     """The criteria of a text; `file` is its name for messages. Raises as `load_criteria`."""
     problems_of = partial(criteria_problems, checks=checks)
-    return Criteria.model_validate(checked(file, text, _NEEDS, problems_of))
+    return kinds.Criteria.model_validate(checked(file, text, _NEEDS, problems_of))
 
 
 def criteria_schema() -> dict[str, Any]:
@@ -59,7 +47,7 @@ def criteria_schema() -> dict[str, Any]:
     Names of checks and metrics are not in it, only `load_criteria` knows them: a new check does not
     change the schema.
     """
-    schema = Criteria.model_json_schema(by_alias=True)
+    schema = kinds.Criteria.model_json_schema(by_alias=True)
     schema["title"] = "Assay criteria"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
@@ -68,9 +56,9 @@ def criteria_problems(value: dict[str, Any], checks: Checks = CHECKS) -> Iterato
     """Faults of a criteria file's value; `checks` are those that it may name. Rules between the
     parts are asked once each part has its form."""
     try:
-        criteria = Criteria.model_validate(value)
+        criteria = kinds.Criteria.model_validate(value)
     except ValidationError as error:
-        yield from model_problems(error, Criteria, value)
+        yield from model_problems(error, kinds.Criteria, value)
         return
     seen: set[str] = set(IMPLIED)
     for index, criterion in enumerate(criteria.criteria):
@@ -84,7 +72,7 @@ def criteria_problems(value: dict[str, Any], checks: Checks = CHECKS) -> Iterato
         yield from one_of(waiver.criterion, seen, ("waivers", index, "criterion"))
 
 
-def _promise_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
+def _promise_problems(criterion: kinds.Criterion, place: Location) -> Iterator[Problem]:
     promise = getattr(criterion, "promise", None)
     least, most = (getattr(criterion, name, None) for name in ("at_least", "at_most"))
     if promise is None:
@@ -98,12 +86,14 @@ def _promise_problems(criterion: Criterion, place: Location) -> Iterator[Problem
         )
 
 
-def _selection_problems(chosen: Selection, checks: Checks, place: Location) -> Iterator[Problem]:
+def _selection_problems(
+    chosen: kinds.Selection, checks: Checks, place: Location
+) -> Iterator[Problem]:
     reference = getattr(chosen, "reference", None)
-    if isinstance(reference, Selection):
+    if isinstance(reference, kinds.Selection):
         yield from _selection_problems(reference, checks, (*place, "reference"))
-    if isinstance(chosen, MixCriterion) and not chosen.check:
-        yield from one_of(chosen.metric, [THROUGHPUT], (*place, "metric"))
+    if isinstance(chosen, kinds.MixCriterion) and not chosen.check:
+        yield from one_of(chosen.metric, [kinds.THROUGHPUT], (*place, "metric"))
         yield from one_of(chosen.unit, ["1/s"], (*place, "unit"))
         for name in ("where", "environment"):
             if getattr(chosen, name):
@@ -113,18 +103,20 @@ def _selection_problems(chosen: Selection, checks: Checks, place: Location) -> I
     if definition is None:
         yield from one_of(chosen.check, checks, (*place, "check"))
         return
-    if not isinstance(chosen, SuccessCriterion):
+    if not isinstance(chosen, kinds.SuccessCriterion):
         yield from one_of(chosen.metric, definition.metrics_by_name, (*place, "metric"))
     selectable = [*definition.points, *definition.parameters.model_fields]
     for name in chosen.where:
         yield from one_of(name, selectable, (*place, "where", name))
 
 
-def _limit_problems(criterion: Criterion, checks: Checks, place: Location) -> Iterator[Problem]:
+def _limit_problems(
+    criterion: kinds.Criterion, checks: Checks, place: Location
+) -> Iterator[Problem]:
     yield from _promise_problems(criterion, place)
     metrics = {one.name: one for one in metrics_of(checks.values())}
     metric = metrics.get(criterion.metric)
-    if isinstance(criterion, EfficiencyCriterion):
+    if isinstance(criterion, kinds.EfficiencyCriterion):
         if metric is not None and metric.unit not in _RATES:
             rates = sorted(one.name for one in metrics.values() if one.unit in _RATES)
             yield from one_of(criterion.metric, rates, (*place, "metric"))
@@ -136,12 +128,12 @@ def _limit_problems(criterion: Criterion, checks: Checks, place: Location) -> It
             yield Problem(place, "has peak: measured but no reference; give the per-node rate")
         if criterion.peak == "nominal" and criterion.reference is not None:
             yield Problem((*place, "reference"), "is not used with peak: nominal; remove it")
-    if not isinstance(criterion, UnitCriterion | RatioCriterion | LinksCriterion):
+    if not isinstance(criterion, kinds.UnitCriterion | kinds.RatioCriterion | kinds.LinksCriterion):
         return
     least, most = criterion.at_least, criterion.at_most
     if least is None and most is None:
         yield Problem(place, "has neither at_least nor at_most; give one, or both")
-    if isinstance(criterion, LinksCriterion):
+    if isinstance(criterion, kinds.LinksCriterion):
         if metric is not None:
             pair = ("at_least", "at_most")
             right, wrong = pair if metric.better == "higher" else pair[::-1]
@@ -153,5 +145,5 @@ def _limit_problems(criterion: Criterion, checks: Checks, place: Location) -> It
                 )
     elif least is not None and most is not None and least > most:
         yield Problem(place, f"at_least = {least:g} is greater than at_most = {most:g}")
-    if isinstance(criterion, UnitCriterion) and metric is not None:
+    if isinstance(criterion, kinds.UnitCriterion) and metric is not None:
         yield from one_of(criterion.unit, [metric.unit], (*place, "unit"))

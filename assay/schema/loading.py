@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from assay import ROOT, criteria_files, known_files
-from assay.schema.document import Location, Problem, clipped, read_text
+from assay.schema import document
+from assay.schema.document import Location, Problem, clipped, did_you_mean, found, listed
 from assay.schema.model import AnyEntry, Campaign, CaseGroup, CommandEntry, Origin, ReframeEntry
-from assay.schema.problems import checked, did_you_mean, found, listed, model_problems, one_of
 from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS, Checks, checks_with
 from checks.common.sizing import LINK, SizingKeys, is_relative, probed
@@ -46,7 +46,7 @@ def campaign_problems(
     try:
         campaign = Campaign.model_validate(value)
     except ValidationError as error:
-        for problem in model_problems(error, Campaign, value):
+        for problem in document.model_problems(error, Campaign, value):
             criteria = problem.location == ("criteria",)
             yield Problem(problem.location, _NO_CRITERIA) if criteria else problem
         return
@@ -61,9 +61,9 @@ def campaign_problems(
             yield from _entry_problems(entry, place, campaign, folder, checks)
         used.add(entry.check)
     for name in campaign.weights:
-        yield from one_of(name, used, ("weights", name))
+        yield from document.one_of(name, used, ("weights", name))
     for kind, name in campaign.judged_by.items():
-        yield from one_of(name, criteria_files(), ("judged_by", kind))
+        yield from document.one_of(name, criteria_files(), ("judged_by", kind))
 
 
 def _environment_problems(campaign: Campaign) -> Iterator[Problem]:
@@ -98,7 +98,7 @@ def _entry_problems(
     names = [*campaign.environments, *campaign.otherwise]
     yield from _repeated(entry.environments or (), (*place, "environments"))
     for number, name in enumerate(entry.environments or ()):
-        yield from one_of(name, names, (*place, "environments", number))
+        yield from document.one_of(name, names, (*place, "environments", number))
     if isinstance(entry, ReframeEntry):
         for name in ("matrix", "fixed", "small"):
             if getattr(entry, name):
@@ -123,7 +123,7 @@ def _repeated(values: Sequence[object], place: Location) -> Iterator[Problem]:
 def _parameter_problems(entry: AnyEntry, checks: Checks, place: Location) -> Iterator[Problem]:
     """Faults of the parameters of an entry of `cases`, found without expanding it."""
     if (check := checks.get(entry.check)) is None:
-        yield from one_of(entry.check, checks, (*place, "check"))
+        yield from document.one_of(entry.check, checks, (*place, "check"))
         return
     owners = dict.fromkeys(entry.fixed, "fixed")
     twice = False
@@ -166,7 +166,7 @@ def _faults(definition: CheckDefinition[Any], params: dict[str, Any]) -> Iterato
         model = definition.parameters
         model.model_validate(params)
     except ValidationError as error:
-        yield from model_problems(error, model, params)
+        yield from document.model_problems(error, model, params)
     except ValueError as error:
         yield Problem((), str(error))
 
@@ -266,7 +266,7 @@ def load_campaign(name_or_path: str) -> Campaign:
     for plan in (folder / "plan.json" for folder in above):
         if plan.is_file():  # of the run, which brought checks
             checks = checks_with(Plan.from_json(read_whole(plan), str(plan)).brought)
-    return campaign_from_text(str(path), read_text(path), checks)
+    return campaign_from_text(str(path), document.read_text(path), checks)
 
 
 def campaign_from_text(file: str, text: str, known: Checks = CHECKS) -> Campaign:
@@ -274,7 +274,7 @@ def campaign_from_text(file: str, text: str, known: Checks = CHECKS) -> Campaign
     messages. Raises as `load_campaign`."""
     checks = dict(known)
     problems_of = partial(campaign_problems, folder=Path(file).parent, checks=checks)
-    value = checked(file, text, _NEEDS, problems_of)
+    value = document.checked(file, text, _NEEDS, problems_of)
     campaign = Campaign.model_validate(value)
     lines = tuple(value.line_of(("cases", i)) for i in range(len(campaign.cases)))
     campaign._origin, campaign._checks = Origin(file, text, lines), checks

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assay.schema import load_campaign
+from assay.schema.document import did_you_mean, listed
+from assay.schema.loading import load_campaign
 from assay.schema.model import CommandEntry
-from assay.schema.problems import did_you_mean, listed
 from assay.terminal import say
 from checks.common.answer import Reading
 from checks.common.command import LIMIT_S, Match, matches, own_lines, read, within

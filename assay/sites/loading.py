@@ -125,9 +125,6 @@ class SlurmSite(Site):
         """Variables of a login shell of the system, and those of the caller that the file names."""
         return {**login_environment(), **named_variables(self.description)}
 
-    def show_to_jobs(self, folders: Sequence[Path]) -> None:
-        """Nothing: nodes see what the site has made so."""
-
 
 class VirtualSite(Site):
     """A cluster that is up; it fills in its capacity, network, topology and work folder."""

@@ -18,10 +18,10 @@ import msgspec
 
 from assay import BASE, setup_command
 from assay.commands import Pause, run_command
+from assay.schema.document import did_you_mean, listed
 from assay.schema.model import Variant
-from assay.schema.problems import did_you_mean, listed
-from assay.sites.builds import facts_file
 from assay.sites.description import VALUE, EnvironmentDescription, SiteDescription
+from assay.sites.site_file import facts_file
 from assay.sites.values import expanded, unset_fault
 from checks.common.definition import SiteCapacity
 from checks.common.parameters import values_of
@@ -92,8 +92,7 @@ class Site(ABC):
         """Standard output of a command of the site, stripped; "" where it is not there."""
         return self.ask(argv).stdout.strip()
 
-    @abstractmethod
-    def show_to_jobs(self, folders: Sequence[Path]) -> None:
+    def show_to_jobs(self, folders: Sequence[Path]) -> None:  # noqa: B027  most nodes see all
         """Let sessions and jobs read folders of this machine, where they do not anyway."""
 
     def identity(self) -> str:

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a site.yaml to a description, or one message with every fault.
+"""From a site.yaml to a description, or one message with every fault; where Spack builds for it.
 
-Made complete are `like: OTHER` of environments and what partitions share. No other file is read, no
-program looked for and no cluster asked; that happens when a site is used.
+Made complete are `like: OTHER` of environments, what partitions share, and environments that Spack
+serves. No other file is read, no program looked for and no cluster asked; that happens when a site
+is used.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,17 +20,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay import BASE, IS_CLONE, ROOT, known_files, own_folder
-from assay.schema.document import Document, Location, Problem, read_text
-from assay.schema.problems import (
-    checked,
-    did_you_mean,
-    found,
-    listed,
-    model_problems,
-    one_of,
-)
-from assay.sites.builds import with_spack
+from assay.schema import document
+from assay.schema.document import Document, Location, Problem, did_you_mean, found, listed
 from assay.sites.description import (
+    VIEW,
     PartitionDescription,
     PartitionKeys,
     SiteDescription,
@@ -36,10 +31,22 @@ from assay.sites.description import (
     of_partition,
 )
 from assay.sites.values import unset_fault
+from checks.common.session.launch_commands import LAUNCHERS
 from records.errors import AssayError
 
 #: Folder with one folder for each site that comes with Assay.
 SITES = ROOT / "site-config"
+#: Where `make spack` puts Spack and its package repository.
+CLONES = BASE / "build" / "spack"
+#: Environment variable with another place for the Spack home; needs about 2 GB.
+HOME = "ASSAY_SPACK_HOME"
+#: Foreign programs of a view, by the name that checks ask for; `osu` only where its Spack
+#: environment has the package.
+_PROGRAMS = {
+    "netpipe": "bin/NPmpi",
+    "netpipe-tcp": "bin/NPtcp",
+    "osu": "libexec/osu-micro-benchmarks",
+}
 _NEEDS = "a site is a mapping with at least the keys schema, name, partitions and environments"
 
 
@@ -77,7 +84,7 @@ def read_site_file(site: str) -> SiteFile:
     """
     file = site_file(site)
     problems_of = partial(_problems, site=site)
-    return as_site_file(checked(str(file), read_text(file), _NEEDS, problems_of))
+    return as_site_file(document.checked(str(file), document.read_text(file), _NEEDS, problems_of))
 
 
 def as_site_file(value: Mapping[str, Any]) -> SiteFile:
@@ -171,7 +178,7 @@ def _problems(value: Document, site: str) -> Iterator[Problem]:
         file = SiteFile.model_validate(whole)
         faults += [] if faults else [*_faults_between(file, site), *_unset_variables(file)]
     except ValidationError as error:
-        faults += model_problems(error, SiteFile, whole)
+        faults += document.model_problems(error, SiteFile, whole)
     # A fault of one environment is one of all that are like it, but reported once.
     yield from dict.fromkeys(_as_written(value, fault) for fault in faults)
 
@@ -212,7 +219,7 @@ def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
     for view, names in built.views.items():
         for index, name in enumerate(names):
             place = ("spack", "views", view, index)
-            yield from one_of(name, file.environments, place)
+            yield from document.one_of(name, file.environments, place)
             if served[name] > 1:
                 yield Problem(place, f"{name} is served more than once; keep one")
             if not built.alone and built.name_of(name) in file.environments:
@@ -220,14 +227,14 @@ def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
                 yield Problem(place, f"{taken} by an environment of the site; rename that")
     for key in ("devices", "settings"):
         for view in getattr(built, key):
-            yield from one_of(view, built.views, ("spack", key, view))
+            yield from document.one_of(view, built.views, ("spack", key, view))
 
 
 def _partition_faults(
     partition: PartitionDescription, file: SiteFile, place: Location
 ) -> Iterator[Problem]:
     for index, environment in enumerate(partition.environments or ()):
-        yield from one_of(environment, file.environments, (*place, "environments", index))
+        yield from document.one_of(environment, file.environments, (*place, "environments", index))
     for index, option in enumerate(partition.access):
         if any(re.match(r"-p|--partition(=|$)", word) for word in shlex.split(option)):
             text = (
@@ -259,3 +266,69 @@ def _unset_variables(file: SiteFile) -> Iterator[Problem]:
         if text and (fault := unset_fault(text)):
             remedy = "set it where Assay is called, or write the path"
             yield Problem(place, f"found {text}: {fault}; {remedy}")
+
+
+def spack_home() -> Path:
+    """The folder below which Spack builds and installs."""
+    return Path(os.environ.get(HOME) or CLONES / "home").resolve()
+
+
+def environment_folder(site: str) -> Path:
+    """The Spack environment of a site, below the Spack home; sites share what is installed."""
+    return spack_home() / "environments" / site
+
+
+def view_folder(site: str, view: str) -> Path:
+    """Folder with a view's `bin` and `libexec`."""
+    return environment_folder(site) / "views" / view
+
+
+def spack_folders(described: SiteDescription, environments: Iterable[str]) -> list[Path]:
+    """Folders of the Spack home that builds and launches in these environments read."""
+    used = described.environments.keys() & set(environments)
+    if not any(described.environments[name].spack_view for name in used):
+        return []
+    return [spack_home() / "install", environment_folder(described.name)]
+
+
+def facts_file(site: str, view: str) -> Path:
+    """File that `assay build` writes about a view once it is complete."""
+    return environment_folder(site) / "builds" / f"{view}.json"
+
+
+def with_spack(described: SiteDescription) -> SiteDescription:
+    """The description with one more environment for each that a view serves."""
+    assert described.spack is not None
+    environments = dict(described.environments)
+    for view, names in described.spack.views.items():
+        folder = view_folder(described.name, view)
+        # LD_RUN_PATH: not every wrapper writes the library's folder into what it links.
+        variables = {"PATH": f"{folder}/bin:$PATH", "LD_RUN_PATH": f"{folder}/lib"}
+        for name in (name for name in names if name in described.environments):
+            like = described.environments[name]
+            starter = LAUNCHERS[like.launcher].mpirun
+            served: dict[str, Any] = {
+                "description": f"as {name}, with library and programs as Spack built them ({view})",
+                "compiler": str(folder / "bin" / "mpicc"),
+                # srun is Slurm's.
+                "mpirun": like.mpirun if starter in ("", "srun") else str(folder / "bin" / starter),
+                "ready_programs": str(folder / "libexec" / "assay"),
+                "programs": {
+                    **{program: str(folder / path) for program, path in _PROGRAMS.items()},
+                    **{
+                        program: path.replace(VIEW, str(folder))
+                        for program, path in like.programs.items()
+                        if path.startswith(f"{VIEW}/")
+                    },
+                },
+                "spack_view": view,
+                "variables": {**like.variables, **variables},
+                "device": described.spack.devices.get(view, ""),
+                "settings": described.spack.settings.get(view, like.settings),
+                "modules": [],
+                "preload": "",
+                "packages": [],
+                "source": "spack",
+            }
+            environments[described.spack.name_of(name)] = like.model_copy(update=served)
+    return described.model_copy(update={"environments": environments})

@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from assay.commands import login_environment
-from assay.schema.problems import did_you_mean
+from assay.schema.document import did_you_mean
 from checks.common.session.launch_commands import LAUNCHERS, template_fault
 
 _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")

@@ -1,7 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small right campaign and right criteria as text, for tests to spoil, and sites to plan on."""
 
+from typing import Any
+
+import pytest
+
+from assay.plan.cases import Narrowing
+from assay.plan.planner import make_plan
+from assay.schema.loading import campaign_from_text
+from assay.sites.loading import SlurmSite
 from assay.sites.site import SiteFacts
+from assay.sites.site_file import read_description
+from records.errors import AssayError, ExitStatus
+from records.run.plan import Plan
 
 GOOD = """\
 schema: 1
@@ -41,6 +52,7 @@ partitions:
 environments:
   lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
 """
+SIZE = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
 MPI = frozenset({"mpi"})
 SITE = SiteFacts(
     name="virtual",
@@ -55,3 +67,21 @@ def spoiled(old: str, new: str) -> str:
     """The good campaign with one thing changed."""
     assert GOOD.count(old) == 1, old
     return GOOD.replace(old, new)
+
+
+def plan_of(text: str = GOOD, site: SiteFacts = SITE, **asked: Any) -> Plan:
+    """The plan of a campaign, narrowed as a command line asks."""
+    return make_plan(campaign_from_text("c.yaml", text), site, Narrowing(**asked))
+
+
+def refusal(text: str, site: SiteFacts | None = None) -> str:
+    """The message by which a campaign is refused, or its plan on a site."""
+    with pytest.raises(AssayError) as caught:
+        plan_of(text, site) if site else campaign_from_text("c.yaml", text)
+    assert caught.value.status == ExitStatus.BAD_INPUT
+    return str(caught.value)
+
+
+def virtual_site(**changed: Any) -> SlurmSite:
+    """The site of virtual clusters with some of its description changed."""
+    return SlurmSite(read_description("virtual").model_copy(update=changed))

@@ -13,17 +13,15 @@ from types import SimpleNamespace
 import pytest
 
 from assay import ROOT
-from assay.build import sources
-from assay.build.builder import BuildRequest, Lock, _lay_environment, build
-from assay.build.sources import SourceArchive, _take, refuse_stale_builds, sources_digest
+from assay.build import builder
 from assay.build.spack import PACKAGES, SPACK_ENV, Spack, explained, find_spack, locked, write_scope
 from assay.cli.main import main
 from assay.run.driver import Driver
 from assay.run.progress import QUIET_S, Progress
-from assay.sites import builds
-from assay.sites.builds import facts_file, view_folder
+from assay.sites import site_file
 from assay.sites.loading import SlurmSite
-from assay.sites.site_file import read_description
+from assay.sites.site_file import facts_file, read_description, view_folder
+from assay.tests.campaign_texts import virtual_site
 from checks.common.session.outcome import CompleteBuild, Outcome
 from checks.common.sources import CHECKS
 from records.errors import AssayError, InfrastructureError
@@ -33,7 +31,7 @@ LOCK = SPACK_ENV / "environments" / "distribution-sources" / "debian12.lock"
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    monkeypatch.setenv(builds.HOME, str(tmp_path / "home"))
+    monkeypatch.setenv(site_file.HOME, str(tmp_path / "home"))
     return tmp_path / "home"
 
 
@@ -71,7 +69,9 @@ def test_what_cannot_be_built_is_told_before_spack_is_looked_for(capsys, home):
 
 
 def test_environments_ask_for_the_views_they_need():
-    request = BuildRequest("virtual", virtual().spack, ["lam-lamd-spack", "lam", "mpich-spack"])
+    request = builder.BuildRequest(
+        "virtual", virtual().spack, ["lam-lamd-spack", "lam", "mpich-spack"]
+    )
     assert request.views() == ["lam", "mpich"]
 
 
@@ -80,7 +80,7 @@ def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
     platform = SPACK_ENV / "platforms" / "debian12" / "packages.yaml"
 
     def laid(*files):
-        _lay_environment(built, tmp_path, [*files, platform])
+        builder._lay_environment(built, tmp_path, [*files, platform])
         return lock.read_bytes() if lock.exists() else None
 
     assert laid() == LOCK.read_bytes()
@@ -121,9 +121,9 @@ def test_a_site_names_what_else_of_a_view_runs(home):
 )
 def test_an_archive_of_wrong_checksum_or_version_is_not_taken(tmp_path, version, told):
     (tmp_path / "x_1.orig.tar.gz").write_bytes(b"forged")
-    wanted = SourceArchive(package="x", archive=f"x_{version}.orig.tar.gz", sha256="a" * 64)
+    wanted = builder.SourceArchive(package="x", archive=f"x_{version}.orig.tar.gz", sha256="a" * 64)
     with pytest.raises(InfrastructureError, match=told):
-        _take(wanted, tmp_path, tmp_path / "mirror", print)
+        builder._take(wanted, tmp_path, tmp_path / "mirror", print)
     assert not (tmp_path / "mirror").exists()
 
 
@@ -160,16 +160,16 @@ def test_offline_the_mirror_replaces_every_other_and_a_platform_must_be_there(ho
 def test_osu_is_offered_where_the_view_has_it(home):
     osu = view_folder("virtual", "mpich") / "libexec" / "osu-micro-benchmarks"
     (osu / "mpi" / "pt2pt").mkdir(parents=True)
-    offered = SlurmSite(virtual()).session_data()["environments"]
+    offered = virtual_site().session_data()["environments"]
     assert offered["mpich-spack"]["programs"]["osu"] == str(osu)
     assert "osu" not in offered["openmpi-spack"]["programs"]
 
 
 def test_builds_can_stand_in_under_the_same_names(home):
-    site = SlurmSite(virtual()).with_builds("spack")
+    site = virtual_site().with_builds("spack")
     assert set(site.description.environments) >= {"lam", "lam-lamd", "mpich", "openmpi"}
     assert {e.source for e in site.description.environments.values()} == {"spack"}
-    assert SlurmSite(virtual()).with_builds("distribution").description == virtual()
+    assert virtual_site().with_builds("distribution").description == virtual()
     newer = read_description("virtual-newer")  # which has no others
     assert set(newer.environments) == {"mpich-ofi", "openmpi5", "openmpi5-prte"}
     assert newer.environments["openmpi5-prte"].compiler.startswith(str(home))
@@ -179,28 +179,28 @@ def test_builds_can_stand_in_under_the_same_names(home):
 
 def test_what_is_not_built_or_from_other_sources_is_not_measured(home):
     with pytest.raises(InfrastructureError, match=r"Spack has not built lam .*assay build"):
-        refuse_stale_builds(SlurmSite(virtual()), ["mpich", "lam-spack"])
+        builder.refuse_stale_builds(virtual_site(), ["mpich", "lam-spack"])
     path = facts_file("virtual", "lam")
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"sources": "of yesterday"}))
     with pytest.raises(InfrastructureError, match="lam-spack from other C sources"):
-        refuse_stale_builds(SlurmSite(virtual()), ["lam-spack"])
-    path.write_text(json.dumps({"sources": sources_digest()}))
-    refuse_stale_builds(SlurmSite(virtual()), ["lam-spack"])
+        builder.refuse_stale_builds(virtual_site(), ["lam-spack"])
+    path.write_text(json.dumps({"sources": builder.sources_digest()}))
+    builder.refuse_stale_builds(virtual_site(), ["lam-spack"])
 
 
 def test_a_changed_source_changes_the_digest(tmp_path):
     copy = tmp_path / "checks"
     shutil.copytree(CHECKS, copy)
-    before = sources_digest(copy)
-    assert before == sources_digest(CHECKS)
+    before = builder.sources_digest(copy)
+    assert before == builder.sources_digest(CHECKS)
     (copy / "echo" / "notes.py").write_text("pass\n")
     (copy / "common" / "src" / "README.md").open("a").write("\n")
-    assert sources_digest(copy) == before
+    assert builder.sources_digest(copy) == before
     for name in ("echo/echo.c", "common/src/assay/args.h", "hpl/build.mk", "su3_rmd/src/Makefile"):
         (copy / name).open("a").write("\n")
-        assert sources_digest(copy) != before
-        before = sources_digest(copy)
+        assert builder.sources_digest(copy) != before
+        before = builder.sources_digest(copy)
 
 
 #: A Spack that resolves to the kept lock, says that all of it is installed, and notes its commands.
@@ -221,26 +221,26 @@ def test_a_complete_build_is_not_gone_through_again(home, monkeypatch):
     text = SPACK.format(python=sys.executable, log=str(log), lock=str(LOCK))
     spack.executable.write_text(text)
     spack.executable.chmod(0o755)
-    request = BuildRequest("virtual", virtual().spack, ["lam-spack"])
+    request = builder.BuildRequest("virtual", virtual().spack, ["lam-spack"])
     view_folder("virtual", "lam").mkdir(parents=True)
 
     def commands():
         log.unlink(missing_ok=True)
-        build(spack, request, said.append)
+        builder.build(spack, request, said.append)
         return log.read_text().splitlines()
 
     whole = ["concretize", "find", "fetch", "install --overwrite", "install", "env"]
     assert commands() == whole
     assert commands() == ["concretize", "find"]
     assert said[-1] == "nothing has changed since these were built: lam"
-    monkeypatch.setattr(sources, "sources_digest", lambda: "changed")
+    monkeypatch.setattr(builder, "sources_digest", lambda: "changed")
     assert commands() == whole
     facts_file("virtual", "lam").unlink()
     assert commands() == whole
 
 
 def test_the_lock_tells_what_a_view_is_built_from():
-    lock = Lock(LOCK)
+    lock = builder.Lock(LOCK)
     (root,) = lock.roots_of("lam")
     packages = lock.packages([root])
     lam = packages["lam"]
@@ -303,5 +303,5 @@ def test_runs_use_a_home_together_and_keep_builds_out(home):
 
 def test_a_home_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InfrastructureError, match=builds.HOME), locked(tmp_path / "file" / "x"):
+    with pytest.raises(InfrastructureError, match=site_file.HOME), locked(tmp_path / "file" / "x"):
         pass

@@ -10,8 +10,8 @@ import pytest
 
 from assay.cli import main
 from assay.documents import acceptance_files as store
-from assay.plan import make_plan
-from assay.schema import load_campaign
+from assay.plan.planner import make_plan
+from assay.schema.loading import load_campaign
 from assay.tests.campaign_texts import CRITERIA, SITE
 from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import chained, changed

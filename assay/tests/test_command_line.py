@@ -19,7 +19,7 @@ import pytest
 from assay import ROOT, criteria_files
 from assay.cli import main
 from assay.cli.main import COMMANDS, make_parser, plugin_commands
-from assay.schema import campaign_names
+from assay.schema.loading import campaign_names
 from assay.sites.site_file import SITES
 from assay.tests.test_runs import small_run
 from checks.common.registry import CHECKS
@@ -112,7 +112,7 @@ def declaring(commands: Iterable[str]) -> str:
 
 def test_no_slow_library_is_loaded_to_list_the_commands():
     assert not SLOW & loaded_by(declaring([]))
-    assert SLOW - {"reframe"} <= loaded_by("import assay.cli.report")
+    assert SLOW - {"reframe"} <= loaded_by("import assay.cli.report, assay.schema.loading")
 
 
 @pytest.mark.parametrize("module", ["status", "doctor"])

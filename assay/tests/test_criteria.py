@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Criteria files: those that come with Assay are right, and every fault of others is named."""
+"""Criteria files: those that come with Assay are right, and every fault of others is named. JSON
+Schemas of campaigns and criteria: up to date, complete, and of the same mind as the validators."""
 
 import json
 import subprocess
@@ -10,7 +11,12 @@ import pytest
 import yaml
 
 from assay import criteria_files
-from assay.schema.criteria import SCHEMA_FILE, criteria_from_text, criteria_schema, load_criteria
+from assay.schema import criteria, loading
+from assay.schema.criteria import criteria_from_text, criteria_schema, load_criteria
+from assay.schema.loading import campaign_names, campaign_schema, load_campaign
+from assay.sites.description import site_schema
+from assay.tests import campaign_texts
+from assay.tests.campaign_texts import spoiled
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 
@@ -31,11 +37,62 @@ def fault(text):
     return str(caught.value)
 
 
+@pytest.fixture(scope="module")
+def of_campaigns():
+    jsonschema.Draft202012Validator.check_schema(campaign_schema())
+    return jsonschema.Draft202012Validator(campaign_schema())
+
+
+@pytest.mark.plugins("papers")
+def test_shipped_schemas_are_up_to_date():
+    assert json.loads(loading.SCHEMA_FILE.read_text()) == campaign_schema(), "run make schema"
+    assert json.loads(criteria.SCHEMA_FILE.read_text()) == criteria_schema(), "run make schema"
+
+
+@pytest.mark.parametrize("schema_of", [campaign_schema, criteria_schema, site_schema])
+def test_every_key_has_a_description_and_a_unit(schema_of):
+    schema = schema_of()
+    parts = [schema, *schema["$defs"].values()]
+    keys = [key for part in parts for key in part.get("properties", {}).items()]
+    assert len(keys) > 40
+    told = {"description", "unit"}
+    assert [name for name, key in keys if "$ref" not in key and not told <= key.keys()] == []
+
+
+@pytest.mark.parametrize("name", campaign_names())
+def test_shipped_and_right_campaigns_satisfy_it(of_campaigns, name):
+    text = load_campaign(name).origin.text
+    assert "campaign.schema.json\n" in text
+    sequential = spoiled("blocks: 3", "blocks: {greatest: 9}")
+    for one in (text, campaign_texts.GOOD, sequential):
+        of_campaigns.validate(yaml.safe_load(one))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("blocks: 3", "block: 3"),
+        ("blocks: 3", "blocks: 0"),
+        ("blocks: 3", "blocks: {greatest: 5}"),
+        ("blocks: 3", "blocks: {least: 6}"),
+        ("small", "../x"),
+        ("- check: hpl", "- check: hlp"),
+        ("{nb: 64}", "{nbb: 64}"),
+        ("{nb: 64}", "{pfact: rigth}"),
+        ("{nb: 64}", "{threshold: -1}"),
+        ("[300, 600]", "[{from: 3}]"),
+        ("pt2pt: 0.5", "SU3: 0.5"),
+        ("node_hours: 5", "node_hours: 0"),
+    ],
+)
+def test_bad_campaigns_do_not(of_campaigns, old, new):
+    assert not of_campaigns.is_valid(yaml.safe_load(spoiled(old, new)))
+
+
 @pytest.mark.parametrize("name", criteria_files())
-def test_the_shipped_schema_is_up_to_date_and_describes_them(name):
-    assert json.loads(SCHEMA_FILE.read_text()) == criteria_schema(), "run make schema"
-    criteria, text = load_criteria(name)
-    assert criteria.name == name
+def test_the_shipped_schema_describes_shipped_criteria(name):
+    found, text = load_criteria(name)
+    assert found.name == name
     jsonschema.Draft202012Validator(criteria_schema()).validate(yaml.safe_load(text))
     assert "$schema=criteria.schema.json" in text
 

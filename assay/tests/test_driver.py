@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.plan import make_plan
+from assay.plan.planner import make_plan
 from assay.run import infrastructure
 from assay.run.infrastructure import end_jobs, end_steps
 from assay.run.launches import in_sessions, launches_to_come
 from assay.run.progress import Interruption, Waiting
-from assay.schema import campaign_from_text
+from assay.schema.loading import campaign_from_text
 from assay.tests.test_partition import SITE, say
 from assay.tests.test_partition import site as site_of_scripts
 from checks.common.slurm.commands import Answer

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.plan import block_order
+from assay.plan.planner import block_order
 from assay.run.launches import launches_to_come
 from assay.run.sequential import extend, judge, too_dear
 from assay.run.status import run_status

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.plan import interval
+from assay.plan.times import interval
 from assay.run import start as beginning
 from assay.sites.loading import load_site
 from assay.tests.test_run_on_cluster import (

@@ -19,6 +19,7 @@ from assay.run.provenance import environment_as_run, with_facts
 from assay.run.session import WorkFolder
 from assay.sites.loading import SlurmSite, VirtualSite
 from assay.sites.site_file import read_description
+from assay.tests.campaign_texts import virtual_site
 from assay.tests.test_stored_run import RUN
 from checks.common.session.outcome import CompleteBuild
 from records.run.provenance import EnvironmentAsRun, Provenance
@@ -93,7 +94,7 @@ def compiled_with(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
 
 @cache
 def as_run() -> EnvironmentAsRun:
-    return environment_as_run(SlurmSite(read_description("virtual")), "mpich")
+    return environment_as_run(virtual_site(), "mpich")
 
 
 def kept_ones() -> list[Path]:
@@ -218,9 +219,9 @@ def test_the_compiler_is_that_of_the_builds(tmp_path, build_on, version, words) 
     said = 'echo "cc -login" || echo "cc of the login node"'
     compiler.write_text(f'#!/bin/sh\n[ "$1" = -show ] && {said}\n')
     compiler.chmod(0o755)
-    described = read_description("virtual").model_copy(update={"build_on": build_on})
-    mpich = described.environments["mpich"].model_copy(update={"compiler": str(compiler)})
-    site = SlurmSite(described.model_copy(update={"environments": {"mpich": mpich}}))
+    mpich = virtual_site().description.environments["mpich"]
+    mpich = mpich.model_copy(update={"compiler": str(compiler)})
+    site = virtual_site(build_on=build_on, environments={"mpich": mpich})
     run = RunDirectory(RUN).provenance()
     known = replace(run, environments={"mpich": environment_as_run(site, "mpich")})
     found = with_facts(known, {}, {"mpich": ON_NODE}).environments["mpich"]

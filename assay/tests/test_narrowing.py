@@ -12,13 +12,14 @@ import pytest
 from assay.cli import main
 from assay.cli.arguments import NARROWING
 from assay.cli.campaign import narrowing_of
-from assay.plan import Narrowing, make_plan, render_plan
+from assay.plan.planner import make_plan
+from assay.plan.render import render_plan
 from assay.run.status import run_status
-from assay.schema import campaign_from_text, campaign_names, load_campaign
+from assay.schema.loading import campaign_names, load_campaign
 from assay.screens.screen import Screen
 from assay.screens.status import show_status
 from assay.sites.site import SiteFacts
-from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
+from assay.tests.campaign_texts import GOOD, MPI, SITE, plan_of, spoiled
 from records.errors import AssayError
 from records.run.plan import Plan
 from records.run.provenance import Provenance
@@ -31,10 +32,6 @@ SITES = [
     SiteFacts("three", 3, 4, 8 * 10**9, {"mpich": MPI}),
     SiteFacts("two", 2, 2, 4 * 10**9, {"openmpi": MPI, "mpich": MPI}),
 ]
-
-
-def plan_of(text: str, site: SiteFacts = SITE, **asked) -> Plan:
-    return make_plan(campaign_from_text("c.yaml", text), site, Narrowing(**asked))
 
 
 @pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)

@@ -16,8 +16,8 @@ import pytest
 
 from assay.cli.campaign import narrowing_of
 from assay.cli.main import COMMANDS, make_parser, plugin_commands
-from assay.plan import make_plan
-from assay.schema import load_campaign
+from assay.plan.planner import make_plan
+from assay.schema.loading import load_campaign
 from assay.tests.campaign_texts import SITE
 from checks.common.registry import CHECKS
 from checks.common.tests.test_folders import CAMPAIGN, folder

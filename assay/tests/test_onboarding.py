@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm and module systems print becomes a proposal; texts as several versions print them."""
+"""What Slurm and module systems print becomes a proposal; texts as several versions print them, of
+Slurm every one from 20.11 to 24.11."""
+
+from pathlib import Path
 
 import pytest
 import yaml
 
+from assay.onboarding import slurm_view
 from assay.onboarding.mpi import named_modules, names_of, needed_modules
 from assay.onboarding.proposal import library_pattern, network_data, site_text
-from assay.onboarding.slurm_view import (
-    fields_of,
-    node_types,
-    nodes_of,
-    partitions_of,
-    switches_of,
-)
 from assay.sites.description import SiteFile
 from assay.sites.site_file import complete
+from checks.common.slurm.commands import fields, is_down, slurm_seconds
+from checks.common.slurm.job import waits_in_vain
 from records.site.node_facts import Nic, NodeFacts
 
 #: One line of `scontrol show node -o`, Slurm 20.11 on CentOS 7: CPUs are threads.
@@ -53,13 +52,13 @@ def nodes(line, count, **changes):
     for number in range(1, count + 1):
         text = line.replace("nid0001", f"nid{number:04}").replace("gpu01", f"gpu{number:02}")
         for key, value in changes.items():
-            text = text.replace(f"{key}={fields_of(line)[key]}", f"{key}={value}")
+            text = text.replace(f"{key}={slurm_view.fields_of(line)[key]}", f"{key}={value}")
         found.append(text)
-    return nodes_of("\n".join(found))
+    return slurm_view.nodes_of("\n".join(found))
 
 
 def kinds_of(*found):
-    return node_types(found, partitions_of(PARTITIONS, frozenset()).values())
+    return slurm_view.node_types(found, slurm_view.partitions_of(PARTITIONS, frozenset()).values())
 
 
 def test_nodes_of_several_versions():
@@ -68,21 +67,21 @@ def test_nodes_of_several_versions():
     assert (old.memory_bytes, old.in_service, old.gres) == (257400 << 20, True, ())
     assert (new.cores, new.memory_bytes) == (60, (512000 - 4096) << 20)
     assert (new.gres, new.in_service) == (("gpu:a100:4", "tmp:100"), False)
-    (one,) = nodes_of(NODE_23_11.replace("Partitions=gpu,compute", "Partitions=all"))
+    (one,) = slurm_view.nodes_of(NODE_23_11.replace("Partitions=gpu,compute", "Partitions=all"))
     assert one.partitions == ("all",)
     # What people write of a node is none of its facts.
     reason = "Reason=lost Gres=none, was CPUTot=2 State=IDLE [root@2024-03-01T10:00:00]"
-    (node,) = nodes_of(NODE_23_11[: NODE_23_11.index("Reason=")] + reason)
+    (node,) = slurm_view.nodes_of(NODE_23_11[: NODE_23_11.index("Reason=")] + reason)
     assert (node.cores, node.gres, node.in_service) == (60, ("gpu:a100:4", "tmp:100"), False)
 
 
 def test_partitions_that_a_user_may_use():
-    found = partitions_of(PARTITIONS, frozenset({"users"}))
+    found = slurm_view.partitions_of(PARTITIONS, frozenset({"users"}))
     assert {name for name, one in found.items() if one.usable} == {"debug", "compute", "scavenge"}
     assert found["compute"].limits_memory
     assert found["scavenge"].preemptible
     assert found["debug"].most_nodes == 4
-    assert partitions_of(PARTITIONS, frozenset({"gpuusers"}))["gpu"].usable
+    assert slurm_view.partitions_of(PARTITIONS, frozenset({"gpuusers"}))["gpu"].usable
 
 
 def test_a_kind_of_nodes_goes_to_the_partition_for_long_jobs_whatever_little_memory_differs():
@@ -107,8 +106,11 @@ def test_two_kinds_of_nodes_in_one_partition_are_told_apart():
 def test_a_tree_of_switches_is_lines_of_a_topology_conf():
     leaf = "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=t[01-02]"
     top = "SwitchName=top Level=1 LinkSpeed=1 {}Switches=leaf1"
-    assert switches_of(f"{leaf}\n{top.format('Nodes=t[01-02] ')}\n") == [leaf, top.format("")]
-    assert switches_of(f"{leaf}\n") == []
+    assert slurm_view.switches_of(f"{leaf}\n{top.format('Nodes=t[01-02] ')}\n") == [
+        leaf,
+        top.format(""),
+    ]
+    assert slurm_view.switches_of(f"{leaf}\n") == []
 
 
 SPIDER = """
@@ -203,3 +205,51 @@ def test_the_written_file_says_what_was_found():
     assert yaml.safe_load(text) == data
     SiteFile.model_validate(complete(yaml.safe_load(text)))
     assert len(text.splitlines()) <= 45
+
+
+OUTPUTS = yaml.safe_load(Path(__file__).with_name("slurm_outputs.yaml").read_text())
+
+
+def of(kind):
+    """The recorded outputs of a kind, a version a case."""
+    return pytest.mark.parametrize("told", OUTPUTS[kind].values(), ids=OUTPUTS[kind].keys())
+
+
+@of("jobs")
+def test_a_job_is_read(told):
+    found = fields(told["text"])
+    assert {name: found.get(name) for name in told["fields"]} == {
+        name: str(value) for name, value in told["fields"].items()
+    }
+    started = found["StartTime"]
+    assert (slurm_seconds(started) is None) == (started == "Unknown")
+    if told["verdict"]:
+        assert not waits_in_vain(found["Reason"])
+
+
+@of("nodes")
+def test_a_node_is_read(told):
+    (node,) = slurm_view.nodes_of(told["text"])
+    assert (node.cores, node.in_service) == (told["cores"], told["in_service"])
+
+
+@of("partitions")
+def test_a_partition_is_read(told):
+    (partition,) = slurm_view.partitions_of(told["text"], frozenset({"phys"})).values()
+    assert partition.longest_job_s == told["longest_job_s"]
+    assert partition.usable == told["usable"]
+
+
+@of("mpi")
+def test_the_ways_to_start_ranks_are_read(told):
+    assert sorted(slurm_view.mpi_types_of(told["text"])) == told["types"]
+
+
+@pytest.mark.parametrize("state", [*OUTPUTS["states"]["gone"], "DOWN+CLOUD+NOT_RESPONDING"])
+def test_a_node_is_gone(state):
+    assert is_down(state)
+
+
+@pytest.mark.parametrize("state", [*OUTPUTS["states"]["others"], "IDLE+CLOUD+POWERING_DOWN"])
+def test_a_node_that_is_busy_drained_or_saves_power_is_not_gone(state):
+    assert not is_down(state)

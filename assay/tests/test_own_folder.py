@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from assay.schema import campaign_names, load_campaign
 from assay.schema.criteria import load_criteria
+from assay.schema.loading import campaign_names, load_campaign
 from assay.sites.site_file import folder_of_new_sites, read_site_file, site_file, site_names
 from assay.tests.campaign_texts import CRITERIA, GOOD, SITE_FILE
 from records.errors import ExitStatus

@@ -4,19 +4,11 @@ its nodes launches get, if any; what can never run is refused before anything is
 
 import pytest
 
-from assay.plan import make_plan
-from assay.run.infrastructure import (
-    asked,
-    own_allocation,
-    own_job,
-    partition_limits,
-    partition_nodes,
-    refuse_unfit_cases,
-)
-from assay.schema import campaign_from_text
+from assay.run import infrastructure
 from assay.sites.loading import SlurmSite
 from assay.sites.site import SiteFacts
-from assay.sites.site_file import chosen, read_site_file
+from assay.sites.site_file import read_description
+from assay.tests.campaign_texts import plan_of
 from records.errors import AssayError
 
 SITE = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}, "b": {"mpi"}})
@@ -55,7 +47,7 @@ class Answering(SlurmSite):
 @pytest.fixture
 def site(tmp_path):
     """A site of four nodes in service, whose sbatch has nothing against any job."""
-    made = Answering(chosen(read_site_file("virtual")))
+    made = Answering(read_description("virtual"))
     made.programs = tmp_path
     partition_of(made)
     say(made, "sinfo", "printf 'n%s idle\\n' 1 2 3 4")
@@ -95,9 +87,7 @@ esac""",
 
 
 def plan(nodes=2):
-    facts = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}})
-    text = CAMPAIGN.replace("ranks: 2", f"ranks: {nodes}")
-    return make_plan(campaign_from_text("inside.yaml", text), facts)
+    return plan_of(CAMPAIGN.replace("ranks: 2", f"ranks: {nodes}"), SITE)
 
 
 def with_access(site, *options):
@@ -108,7 +98,7 @@ def with_access(site, *options):
 def drawn_from(site, nodes=2):
     """The nodes that launches get, and what is said of them."""
     said = []
-    found = own_allocation(site, plan(nodes).cases, 1, said.append)
+    found = infrastructure.own_allocation(site, plan(nodes).cases, 1, said.append)
     return (found.nodes if found else None), said
 
 
@@ -120,11 +110,11 @@ def drawn_from(site, nodes=2):
     ],
 )
 def test_what_can_never_run_in_the_partition_is_refused(site, limits, told):
-    assert partition_limits(site) == (4, None)
-    refuse_unfit_cases(site, plan(), *partition_limits(site))
+    assert infrastructure.partition_limits(site) == (4, None)
+    infrastructure.refuse_unfit_cases(site, plan(), *infrastructure.partition_limits(site))
     partition_of(site, **limits)
     with pytest.raises(AssayError, match=told) as caught:
-        refuse_unfit_cases(site, plan(), *partition_limits(site))
+        infrastructure.refuse_unfit_cases(site, plan(), *infrastructure.partition_limits(site))
     assert caught.value.status == 2
 
 
@@ -132,7 +122,7 @@ def test_an_unknown_partition_is_named_with_those_there_are(site):
     say(site, "scontrol", "echo 'Partition all not found' >&2; exit 1")
     say(site, "sinfo", "printf 'batch\\ndebug\\n'")
     with pytest.raises(AssayError, match="no partition all; it has batch, debug"):
-        partition_limits(site)
+        infrastructure.partition_limits(site)
 
 
 def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, monkeypatch):
@@ -146,7 +136,7 @@ def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, m
     options = ["--account=mine", "--reservation=night", "--account=the-sites"]
     assert one.session_data()["access"] == options
     assert one.without_nodes(["n1"]).description.access == [*options, "--exclude=n1"]
-    for answer in (one.ask(["sbatch"]), asked(one, "sbatch")):
+    for answer in (one.ask(["sbatch"]), infrastructure.asked(one, "sbatch")):
         assert (answer.status, answer.stderr) == (0, "")
     monkeypatch.setenv("SBATCH_QOS", "a b")
     with pytest.raises(AssayError, match=r"SBATCH_QOS: found 'a b', allowed are letters"):
@@ -156,14 +146,14 @@ def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, m
 def test_of_the_tasks_of_an_array_its_own_is_taken(site):
     sibling = "JobId=19 ArrayJobId=17 ArrayTaskId=1 JobState=RUNNING NodeList=n9 NumCPUs=1"
     in_job(site, lines=f"{sibling}\n{{job}}\n{sibling}", array="ArrayJobId=17 ArrayTaskId=2 ")
-    assert own_job(site)["NodeList"] == "n1,n2,n3,n4"
+    assert infrastructure.own_job(site)["NodeList"] == "n1,n2,n3,n4"
     assert drawn_from(site)[0] == ["n1", "n2", "n3", "n4"]
 
 
 def test_a_heterogeneous_job_is_none_whose_nodes_serve(site):
     other = "JobId=18 HetJobId=17 HetJobOffset=1 JobState=RUNNING NodeList=n9"
     in_job(site, lines=f"{{job}}\n{other}", array="HetJobId=17 HetJobOffset=0 ")
-    assert own_job(site) is None
+    assert infrastructure.own_job(site) is None
     assert drawn_from(site) == (None, [])
 
 
@@ -215,7 +205,7 @@ def test_no_node_is_taken_for_one_of_a_kind_that_slurm_alone_knows(site, options
     in_job(site)
     say(site, "sinfo", "printf 'n1 fat\\nn2 fat,ib\\nn3 thin\\n'")
     with_access(site, *options)
-    assert partition_nodes(site) == nodes.split()
+    assert infrastructure.partition_nodes(site) == nodes.split()
 
 
 def test_a_job_that_may_share_its_nodes_has_none_for_launches(site):

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from assay.cli import main
-from assay.plan import Clock
+from assay.plan.times import Clock
 from assay.run.progress import Progress
 from assay.terminal import plain_output
 from assay.tests.rewritten_runs import rewritten

@@ -5,17 +5,15 @@ probe jobs print becomes facts; what is absent or odd becomes none."""
 import os
 import pty
 import sys
-import time
 
 import pytest
 
 from assay import commands
 from assay.commands import output_of, run_command
 from assay.probe.node_text import node_facts
-from assay.probe.probe import JobFolder, Step
-from assay.probe.trials import END_MARK, Attempt, AttemptResult, JobEnd, Trial, read_probe
-from assay.sites.loading import SlurmSite
-from assay.sites.site_file import chosen, read_site_file
+from assay.probe.probe import Probes
+from assay.probe.trials import Attempt, AttemptResult, JobEnd, Trial, read_probe
+from assay.tests.campaign_texts import virtual_site
 from checks.common.slurm.job import Allocation
 from records.errors import InfrastructureError
 
@@ -42,24 +40,13 @@ def test_a_command_that_does_not_end_in_time_is_ended_and_named():
         run_command(["sleep", "1000"], dict(os.environ), limit_s=0.1, called="it")
 
 
-def test_a_proof_lies_on_nodes_that_srun_would_not_take_by_itself(tmp_path):
-    allocation = Allocation(job_id="1", nodes=["n1", "n2", "n3", "n4"], ends_at=1e12)
-    with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
-        words = Step(folder, "proof", allocation, "night-1", 2, 1, 60.0, time.sleep).words
-    assert "--nodelist=n3" in words
-    assert "n3,n4" in words
-    assert "--job-name=assay-night-1.proof" in words, "by which what it leaves is ended"
-
-
 def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monkeypatch, paused):
     """So the harness renews the allocation's beat during a proof, and heeds a signal."""
-    srun = tmp_path / "bin" / "srun"
-    srun.parent.mkdir()
-    profile = tmp_path / "profile"
-    profile.write_text(f"PATH={srun.parent}:$PATH\n")
-    monkeypatch.setattr(commands, "PROFILE", str(profile))
+    srun, pid = tmp_path / "srun", tmp_path / "pid"
+    (tmp_path / "profile").write_text(f"PATH={tmp_path}:$PATH\n")
+    monkeypatch.setattr(commands, "PROFILE", str(tmp_path / "profile"))
+    allocation = Allocation(job_id="1", nodes=["n1", "n2", "n3", "n4"], ends_at=1e12)
     file, until_paused = paused
-    pid = tmp_path / "pid"
 
     def interrupted(_):
         if pid.exists() and pid.read_text().endswith("\n"):
@@ -68,14 +55,15 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
     def step(script, pause):
         srun.write_text(f"#!/bin/sh\n{script}\n")
         srun.chmod(0o755)
-        folder.put({"proof.job": f"echo {END_MARK}".encode()})
-        return Step(folder, "proof", allocation, "night-1", 1, 1, 60.0, pause).wait()
+        of_run = {"allocation": allocation, "run": "night-1"}
+        with Probes(virtual_site(), str(tmp_path), print, pause=pause, **of_run) as probes:
+            return probes.step("proof", 2, 1, 60.0).output.split()
 
-    allocation = Allocation(job_id="1", nodes=["n1"], ends_at=1e12)
-    with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
-        assert step(f"{until_paused}; echo it", lambda _: file.touch()).output == "it\n"
-        with pytest.raises(InfrastructureError, match="ended by SIGINT"):
-            step(f'echo "$$" > {pid}; exec sleep 1000', interrupted)
+    words = step(f'{until_paused}; echo "$@"', lambda _: file.touch())
+    assert {"--nodelist=n3", "n3,n4"} <= {*words}, "not those that srun takes by itself"
+    assert "--job-name=assay-night-1.proof" in words, "by which what it leaves is ended"
+    with pytest.raises(InfrastructureError, match="ended by SIGINT"):
+        step(f'echo "$$" > {pid}; exec sleep 1000', interrupted)
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 

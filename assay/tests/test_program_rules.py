@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.schema import load_campaign
+from assay.schema.loading import load_campaign
 from checks.common.command import read
 from checks.common.json_lines import OutputError
 from checks.common.registry import brought_by

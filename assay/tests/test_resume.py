@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from assay.plan import make_plan
+from assay.plan.planner import make_plan
 from assay.run.start import resume_run
-from assay.schema import campaign_from_text
+from assay.schema.loading import campaign_from_text
 from assay.sites.site import SiteFacts
 from assay.sites.site_file import read_description
 from records.errors import AssayError

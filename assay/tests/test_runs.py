@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from assay.cli import main
-from assay.schema import campaign_names
+from assay.schema.loading import campaign_names
 from assay.sites.site import Site
 from records.errors import AssayError
 from records.run.interims import read_plan

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from assay.cli import main
 from assay.cli.report import end
-from assay.plan import Clock
+from assay.plan.times import Clock
 from assay.run.progress import Progress
 from assay.run.status import run_status
 from assay.screens.screen import Screen

@@ -3,10 +3,10 @@
 
 from pathlib import Path
 
-from assay.plan import make_plan
+from assay.plan.planner import make_plan
 from assay.run.launches import launches_to_come
 from assay.run.status import run_status
-from assay.schema import campaign_from_text
+from assay.schema.loading import campaign_from_text
 from assay.sites.site import SiteFacts
 from assay.sites.site_file import read_description
 from records.run.run_directory import open_run

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from assay.cli.main import main
-from assay.plan import Clock, earlier_times, interval, launch_limit_s, make_plan
-from assay.plan.times import SHIPPED
-from assay.schema import campaign_from_text
+from assay.plan.planner import launch_limit_s, make_plan
+from assay.plan.times import Clock, earlier_times, interval
+from assay.schema.loading import campaign_from_text
 from assay.tests.campaign_texts import GOOD, SITE, spoiled
 from records.run.plan import Plan, PlannedCase
 from records.run.provenance import Provenance, SiteAsRun
@@ -67,8 +67,8 @@ def one_after_another(plan: Plan, took_s: float) -> list[Made]:
 
 def plan_of(text: str = GOOD, earlier: Sequence[RunDirectory] = ()) -> Plan:
     campaign = campaign_from_text("c.yaml", text)
-    seen = earlier_times(VIRTUAL, campaign.name) if earlier else SHIPPED
-    return make_plan(campaign, SITE, durations=seen)
+    seen = earlier_times(VIRTUAL, campaign.name) if earlier else None
+    return make_plan(campaign, SITE, earlier=seen)
 
 
 @pytest.fixture(autouse=True)
@@ -119,9 +119,9 @@ def test_a_damaged_run_teaches_nothing(damage: str) -> None:
 def test_runs_of_other_campaigns_and_partitions_are_left_out() -> None:
     rough = plan_of()
     made_run(rough, one_after_another(rough, 7.0))
-    assert earlier_times(VIRTUAL, rough.campaign).run == "r1"
-    assert earlier_times(replace(VIRTUAL, partition="q"), rough.campaign).run is None
-    assert earlier_times(VIRTUAL, "another").run is None
+    assert (found := earlier_times(VIRTUAL, rough.campaign)) and found.run == "r1"
+    assert earlier_times(replace(VIRTUAL, partition="q"), rough.campaign) is None
+    assert earlier_times(VIRTUAL, "another") is None
 
 
 def test_time_left_is_what_was_seen_of_each_case(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from assay.cli.main import main
-from assay.plan import make_plan
-from assay.schema import campaign_from_text, load_campaign
+from assay.plan.planner import make_plan
+from assay.schema.loading import campaign_from_text, load_campaign
 from assay.screens.try_output import try_command
 from assay.sites.site import SiteFacts
 from assay.tests.published_forms import published

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings variants: from the campaign file to the launcher's words, and every refusal."""
+"""What a campaign asks of environments and jobs: settings variants, from its file to the launcher's
+words, resources and CPUs of ranks, from its file to options of sbatch; and every refusal."""
 
+import dataclasses
 import json
 
 import pytest
 
 from assay.cli import main
-from assay.plan import make_plan
+from assay.plan.planner import make_plan
 from assay.run.provenance import environment_as_run
-from assay.schema import campaign_from_text
+from assay.schema.loading import campaign_from_text
 from assay.schema.model import Variant
-from assay.sites.loading import SlurmSite
-from assay.sites.site_file import read_description
-from assay.tests.campaign_texts import spoiled
-from assay.tests.test_site_file import SIZE
+from assay.tests.campaign_texts import SITE, SIZE, plan_of, refusal, spoiled, virtual_site
 from records.errors import AssayError
 from records.run.plan import Plan
 
@@ -27,7 +26,7 @@ SHORT = {"short_message_bytes": 16384}
 
 @pytest.fixture
 def site():
-    return SlurmSite(read_description("virtual").model_copy(update=SIZE))
+    return virtual_site(**SIZE)
 
 
 @pytest.fixture
@@ -114,3 +113,87 @@ def test_a_plan_with_spacks_builds_takes_variants_that_only_these_can_give(
         assert main(["plan", str(file), "--json", *words]) == 0
         absent.append(json.loads(capsys.readouterr().out)["absent"])
     assert [[*one] for one in absent] == [["far"], []]
+
+
+CAMPAIGN = """\
+schema: 1
+name: asked
+question: what is asked of a job?
+environments: [mpich]
+cases:
+- {{check: startup, fixed: {{ranks: 2, ranks_per_node: {on_node}}}{more}}}
+"""
+KNOWN = {"gpu": frozenset({"count"}), "switches": frozenset({"count"})}
+NODES = dataclasses.replace(SITE, cores_per_node=8, resources=KNOWN)
+
+
+def asking(more="", on_node=2):
+    return CAMPAIGN.format(more=more, on_node=on_node)
+
+
+def case_of(*asked, site=NODES):
+    (case,) = Plan.from_json(plan_of(asking(*asked), site).to_json()).cases
+    return case
+
+
+def test_what_is_asked_is_planned_and_is_part_of_the_id():
+    plain = case_of()
+    asked = case_of(", resources: {gpu: {count: 2}}, cpus_per_task: 4")
+    assert (asked.resources, asked.cpus_per_task) == ({"gpu": {"count": 2}}, 4)
+    assert (plain.resources, plain.cpus_per_task) == ({}, None)
+    assert asked.id != plain.id
+    assert asked.id != case_of(", resources: {gpu: {count: 1}}, cpus_per_task: 4").id
+    assert asked.skipped is None
+
+
+def test_a_plan_of_cases_that_ask_for_nothing_is_as_before():
+    written = plan_of(asking(), NODES).to_json()
+    assert "cpus_per_task" not in written
+    assert "resources" not in written
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (", resources: {fpga: {count: 1}}", "site virtual knows no resource fpga (`resources` in"),
+        (", resources: {fpga: {count: 1}}", "its site.yaml); it knows gpu, switches"),
+        (", resources: {gpu: {number: 1}}", "resource gpu of site virtual takes count; the case"),
+        (", resources: {gpu: {count: 1, x: 2}}", "takes count; the case gives count, x"),
+        (", cpus_per_task: 5", "with 5 CPUs a rank: 2 ranks a node need 2 cores; a node of site"),
+        (", cpus_per_task: 16", "with 16 CPUs a rank: 2 ranks a node need 2 cores"),
+    ],
+)
+def test_what_the_site_cannot_give_skips_the_case(more, told):
+    assert told in case_of(more).skipped
+
+
+def test_ranks_that_fill_a_node_leave_room_for_their_cpus():
+    eight = dataclasses.replace(NODES, nodes=8)
+    assert case_of("", "fill", site=eight).ranks_per_node == 2
+    assert case_of(", cpus_per_task: 8", "fill", site=eight).ranks_per_node == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (", resources: {gpu: {count: '1 --uid=0'}}", "found '1 --uid=0'; allowed is a word of"),
+        (", resources: {gpu: {count: -1}}", "resources.gpu.count: found -1"),
+        (", resources: {GPU: {count: 1}}", "found 'GPU'; allowed is a name of small letters"),
+        (", resources: [gpu]", "resources: found a list of 1 values; allowed is a mapping"),
+        (", cpus_per_task: 0", "cpus_per_task: found 0 (an integer); allowed is an integer from"),
+    ],
+)
+def test_what_no_option_can_be_is_refused(more, told):
+    assert told in refusal(asking(more))
+
+
+def test_cases_that_differ_in_resources_only_are_refused():
+    twice = asking() + asking(", resources: {gpu: {count: 1}}").splitlines()[-1]
+    told = "differ in resources or cpus_per_task only: startup in"
+    assert told in refusal(twice, NODES)
+
+
+def test_the_partitions_templates_make_options_of_sbatch():
+    templates = {"gpu": ["--gres=gpu:{count}", "--gpu-bind=closest"], "memory": ["--mem={mb}M"]}
+    facts = virtual_site(**SIZE, resources=templates).facts()
+    assert facts.resources == {"gpu": {"count"}, "memory": {"mb"}}

@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.plan import make_plan
-from assay.schema import Campaign
+from assay.plan.planner import make_plan
+from assay.schema.model import Campaign
 from assay.sites.site import SiteFacts
 from bench.tests.claims.acceptance import SCAN_CRITERIA
 from bench.tests.simulated.machines import Machine, write_program_file

@@ -24,8 +24,7 @@ from assay.cli.arguments import (
     site,
 )
 from assay.judging import STATUS
-from assay.schema.document import clipped
-from assay.schema.problems import did_you_mean, listed
+from assay.schema.document import clipped, did_you_mean, listed
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of
 from plugins.contract import documents, log

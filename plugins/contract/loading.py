@@ -16,10 +16,9 @@ from pydantic import ValidationError
 
 from assay import known_files
 from assay.schema import criteria as faults
-from assay.schema.document import Location, Problem, read_text
+from assay.schema.document import Location, Problem, checked, model_problems, read_text
 from assay.schema.loading import file_of, load_campaign
 from assay.schema.model import Campaign
-from assay.schema.problems import checked, model_problems
 from checks.common.registry import Checks
 from plugins.contract.log import ContractCourse, ContractFolder
 from plugins.contract.model import Contract, Stage

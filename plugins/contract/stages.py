@@ -20,7 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from assay.judging import judged_run
-from assay.plan import Narrowing, completed, earlier_times, make_plan
+from assay.plan.cases import Narrowing
+from assay.plan.planner import completed, make_plan
+from assay.plan.times import earlier_times
 from assay.run.start import resume_run, start_run
 from assay.run.status import fitting, run_status
 from assay.sites.loading import site_to_plan_for
@@ -84,9 +86,9 @@ def _plan(loaded: LoadedStage, site: Site) -> Plan:
     name, campaign = loaded.stage.name, loaded.campaign
     try:
         varied = site.with_possible_variants(campaign.variants)
-        durations = earlier_times(varied.provenance(), campaign.name)
+        earlier = earlier_times(varied.provenance(), campaign.name)
         whole = completed(campaign, varied)
-        plan = make_plan(whole, varied.facts(), narrowing_of(loaded.stage), durations=durations)
+        plan = make_plan(whole, varied.facts(), narrowing_of(loaded.stage), earlier=earlier)
     except AssayError as error:
         raise AssayError(f"stage {name}: {error}", error.status) from error
     checks = {case.check for case in plan.cases}

@@ -16,8 +16,8 @@ from textwrap import shorten
 from typing import Any
 
 from assay.commands import output_of
+from assay.schema.document import did_you_mean, listed
 from assay.schema.model import Campaign, CaseEntry, ReframeEntry, ReframeMetric
-from assay.schema.problems import did_you_mean, listed
 from assay.sites.site import Site
 from checks.common.registry import Checks, checks_with
 from checks.common.session.launch_commands import LAUNCHERS

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from assay.plan import make_plan
-from assay.schema import campaign_from_text
+from assay.plan.planner import make_plan
+from assay.schema.loading import campaign_from_text
 from assay.sites import loading, site_file
 from assay.tests.campaign_texts import SITE
 from records.errors import AssayError

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from assay.cli.main import make_parser
-from assay.schema import load_campaign
+from assay.schema.loading import load_campaign
 from bench.tests.simulated.campaigns import NAMES, POINTS, extended_run, simulated_run
 from reports.analysis.run import Analysis, analyse
 from reports.answers import MOST_WORDS, Answer, State, clipped, listed

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.plan import make_plan
-from assay.schema import load_campaign
+from assay.plan.planner import make_plan
+from assay.schema.loading import load_campaign
 from assay.sites.site import SiteFacts
 from checks.common.registry import CHECKS
 from checks.common.tests.good_outputs import samples

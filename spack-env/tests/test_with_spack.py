@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.build.builder import BuildRequest, Lock, prepare
-from assay.build.sources import archives_of
+from assay.build.builder import BuildRequest, Lock, archives_of, prepare
 from assay.build.spack import SPACK_ENV, find_spack
-from assay.sites import builds
-from assay.sites.builds import facts_file
-from assay.sites.site_file import read_description
+from assay.sites import site_file
+from assay.sites.site_file import facts_file, read_description
 from records.errors import AssayError
 
 SPACK = Path(os.environ.get("SPACK_ROOT", "/nonexistent")) / "bin" / "spack"
@@ -35,7 +33,7 @@ pytestmark = [
 def made(tmp_path_factory):
     """An empty Spack home; Spack's index of recipes, minutes of work, is shared if there is one."""
     folder = tmp_path_factory.mktemp("spack")
-    known = builds.spack_home() / "cache"
+    known = site_file.spack_home() / "cache"
     if known.is_dir():
         (folder / "cache").symlink_to(known)
     return folder
@@ -43,13 +41,13 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def home(made, monkeypatch):
-    monkeypatch.setenv(builds.HOME, str(made))
+    monkeypatch.setenv(site_file.HOME, str(made))
     return made
 
 
 def assay(home: Path, *words: str) -> subprocess.CompletedProcess:
     command = [str(Path(sys.executable).with_name("assay")), *words]
-    variables = {**os.environ, builds.HOME: str(home)}
+    variables = {**os.environ, site_file.HOME: str(home)}
     return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.plan import Narrowing, make_plan
-from assay.schema import load_campaign
+from assay.plan.cases import Narrowing
+from assay.plan.planner import make_plan
+from assay.schema.loading import load_campaign
 from assay.sites.site import SiteFacts
 from bench.rows import Bench, Row, share
 from bench.tests.claims.acceptance import criteria_of, criterion

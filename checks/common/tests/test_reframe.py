@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from msgspec import to_builtins
 
-from assay.plan import make_plan
+from assay.plan.planner import make_plan
 from assay.run.launches import launches_to_come
-from assay.schema import campaign_from_text
+from assay.schema.loading import campaign_from_text
 from assay.sites.site import SiteFacts
 from checks.common.registry import CHECKS
 from checks.common.session.launching import SessionLauncher

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.plan import make_plan
+from assay.plan.planner import make_plan
 from assay.plan.times import BETWEEN_S
 from assay.run.launches import launches_to_come
 from assay.schema.loading import campaign_from_text
