@@ -14,7 +14,6 @@ from typing import Any
 from assay import ROOT
 from assay.cli import arguments as shared
 from assay.cli.arguments import CHECK_FOLDERS, argument, flag
-from assay.cli.checks import ChecksForm
 from assay.cli.doctor import DoctorForm
 from assay.cli.report import RunForm
 from assay.run.status import StatusForm
@@ -35,7 +34,6 @@ FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".
 FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
-    "checks": ChecksForm,
     "compare": ComparisonForm,
     "doctor": DoctorForm,
     "nightly-accept-change": nightly.ChangeAcceptedForm,
