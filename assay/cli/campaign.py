@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 
 from assay.cli import arguments as shared
-from assay.loading import ended_by_ctrl_c
+from assay.entry import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
     Narrowing,

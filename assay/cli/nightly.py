@@ -15,10 +15,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.cli.arguments import CHECK_FOLDERS, HISTORY, JSON, NEWEST, Verbs, argument, flag, site
-from assay.nightly import Notifier, failure_notice, judge_nights, notices_of, show_night
+from assay.nightly import (
+    KINDS,
+    Notifier,
+    Schedule,
+    failure_notice,
+    judge_nights,
+    notices_of,
+    parse_time,
+    show_night,
+    surroundings_of,
+)
 from assay.run.start import start_run
 from assay.run.status import run_of
-from assay.schedule import KINDS, Schedule, parse_time, surroundings_of
 from assay.schema import load_campaign
 from assay.screens.pages import print_form
 from assay.sites.loading import add_checks_of

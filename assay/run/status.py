@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Annotated, Literal, NamedTuple, cast
+from typing import Annotated, Literal, cast
 
 from assay.plan import clock_of
 from records.errors import AssayError
@@ -17,7 +17,7 @@ from records.forms import Form, Part, key
 from records.run.interims import Interim, asked_blocks, has_ended
 from records.run.plan import Plan
 from records.run.queue_state import CurrentJob, read_current
-from records.run.record import CASE_ID, Status, latest_attempts
+from records.run.record import CASE_ID, latest_attempts
 from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RESULTS, RunDirectory, newest_runs, open_run
 from records.text.plain_text import grouped, one_line
@@ -31,16 +31,6 @@ BadStatus = Literal["failed", "wrong", "lost"]
 OK: Literal["ok"] = "ok"
 #: How a launch ended that gave no number.
 BAD: tuple[BadStatus, ...] = ("failed", "wrong", "lost")
-
-
-class Bad(NamedTuple):
-    """A launch that ended badly, whose it is, and where its stderr is kept."""
-
-    status: Status
-    reason: str | None
-    environment: str
-    check: str
-    output: str | None
 
 
 class ReasonPart(Part):
@@ -149,7 +139,7 @@ def _judged(plan: Plan, interims: Sequence[Interim]) -> list[str]:
     return [*so_far, *(extension.told() for extension in plan.sequential.extensions)]
 
 
-def failed_for(bad: Sequence[Bad | Entry]) -> list[ReasonPart]:
+def failed_for(bad: Sequence[Entry]) -> list[ReasonPart]:
     """Bad launches by why they ended, the most frequent first."""
     found = []
     for group in grouped((record.status, record.reason) for record in bad):

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from assay.cli.accept import tell_checks
+from assay.cli.accept import STATUS, tell_checks
 from assay.cli.arguments import (
     CHECK_FOLDERS,
     JSON,
@@ -23,7 +23,6 @@ from assay.cli.arguments import (
     repeated,
     site,
 )
-from assay.judging import STATUS
 from assay.schema.document import clipped
 from assay.schema.problems import did_you_mean, listed
 from assay.screens.screen import Screen

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.judging import judged_run
+from assay.cli.accept import judged_run
 from assay.plan import Narrowing, completed, earlier_times, make_plan
 from assay.run.start import resume_run, start_run
 from assay.run.status import fitting, run_status
