@@ -12,8 +12,17 @@ from functools import partial
 from pathlib import Path
 
 from assay import criteria_files
-from assay.cli import arguments as shared
-from assay.cli.arguments import CHECK_FOLDERS, JSON, RUN, argument, flag, pictures, repeated, site
+from assay.cli.arguments import (
+    CHECK_FOLDERS,
+    JSON,
+    RUN,
+    argument,
+    declared,
+    flag,
+    pictures,
+    repeated,
+    site,
+)
 from assay.documents import acceptance_files as store
 from assay.documents.verify import Check, unproven, verify
 from assay.run.provenance import made_with
@@ -149,36 +158,33 @@ def _default(run: RunDirectory) -> str:
     )
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay accept`."""
-    shared.declare(
-        parser,
-        accept_command,
-        argument("run_name RUN", RUN),
-        argument(
-            "--criteria CRITERIA",
-            "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
-            " else those that the campaign names",
-        ),
-        flag(
-            "--rerun",
-            "run what is undecided again on the site and judge again, until it is decided or"
-            " reruns_at_most of the criteria are done",
-        ),
-        repeated(
-            "--with RUN",
-            "a run of the acceptance/rerun.yaml that was written before",
-            dest="reruns",
-        ),
-        argument(
-            "--sign KEY",
-            "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
-            type=Path,
-        ),
-        pictures("of the document"),
-        site(None, "where to re-run; default: where the run was made"),
-        *(CHECK_FOLDERS, JSON),
-    )
+declare = declared(
+    accept_command,
+    argument("run_name RUN", RUN),
+    argument(
+        "--criteria CRITERIA",
+        "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
+        " else those that the campaign names",
+    ),
+    flag(
+        "--rerun",
+        "run what is undecided again on the site and judge again, until it is decided or"
+        " reruns_at_most of the criteria are done",
+    ),
+    repeated(
+        "--with RUN",
+        "a run of the acceptance/rerun.yaml that was written before",
+        dest="reruns",
+    ),
+    argument(
+        "--sign KEY",
+        "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
+        type=Path,
+    ),
+    pictures("of the document"),
+    site(None, "where to re-run; default: where the run was made"),
+    *(CHECK_FOLDERS, JSON),
+)
 
 
 #: Nothing differs, but a rewrite of the whole folder would not have been detected.
@@ -226,12 +232,9 @@ def tell_checks(path: Path, checks: Sequence[Check], *, proven: bool, as_json: b
     return status
 
 
-def declare_verify(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay verify`."""
-    shared.declare(
-        parser,
-        verify_command,
-        argument("run_name RUN", f"{RUN}; default: the newest judged run", nargs="?"),
-        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
-        *(CHECK_FOLDERS, JSON),
-    )
+declare_verify = declared(
+    verify_command,
+    argument("run_name RUN", f"{RUN}; default: the newest judged run", nargs="?"),
+    argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
+    *(CHECK_FOLDERS, JSON),
+)

@@ -10,14 +10,7 @@ from dataclasses import replace
 
 from assay.cli import arguments as shared
 from assay.entry import ended_by_ctrl_c
-from assay.plan import (
-    WHOLE,
-    Narrowing,
-    completed,
-    earlier_times,
-    make_plan,
-    render_plan,
-)
+from assay.plan import WHOLE, Narrowing, completed, earlier_times, make_plan, render_plan
 from assay.schema import campaign_names, load_campaign
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of, site_to_plan_for
@@ -113,34 +106,28 @@ def narrowing_of(arguments: argparse.Namespace) -> Narrowing:
     )
 
 
-def declare_plan(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay plan`."""
-    shared.declare(
-        parser,
-        plan_command,
-        *(shared.MAYBE_CAMPAIGN, shared.site(), *shared.NARROWING, shared.BUILDER),
-        shared.JSON,
-    )
+declare_plan = shared.declared(
+    plan_command,
+    *(shared.MAYBE_CAMPAIGN, shared.site(), *shared.NARROWING, shared.BUILDER),
+    shared.JSON,
+)
 
 
-def declare_run(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay run`."""
-    shared.declare(
-        parser,
-        run_command,
-        shared.MAYBE_CAMPAIGN,
-        shared.site(None, f"default: {shared.DEFAULT_SITE}, or where the resumed run began"),
-        *shared.NARROWING,
-        shared.argument(
-            "--resume RUN", "go on with this run; with --blocks N, add N blocks to one that ended"
-        ),
-        shared.argument(
-            "--until",
-            "with --resume: add blocks until what the campaign asks is known, at most --blocks;"
-            " default: as many as the run has",
-            choices=["decided"],
-        ),
-        shared.flag("--plain", "plain lines even on a terminal"),
-        shared.flag("--no-report", "write no report at the end"),
-        *(shared.JSON, shared.BUILDER),
-    )
+declare_run = shared.declared(
+    run_command,
+    shared.MAYBE_CAMPAIGN,
+    shared.site(None, f"default: {shared.DEFAULT_SITE}, or where the resumed run began"),
+    *shared.NARROWING,
+    shared.argument(
+        "--resume RUN", "go on with this run; with --blocks N, add N blocks to one that ended"
+    ),
+    shared.argument(
+        "--until",
+        "with --resume: add blocks until what the campaign asks is known, at most --blocks;"
+        " default: as many as the run has",
+        choices=["decided"],
+    ),
+    shared.flag("--plain", "plain lines even on a terminal"),
+    shared.flag("--no-report", "write no report at the end"),
+    *(shared.JSON, shared.BUILDER),
+)

@@ -14,8 +14,7 @@ from typing import Any
 
 import yaml
 
-from assay.cli import arguments as shared
-from assay.cli.arguments import CHECK_FOLDERS, argument
+from assay.cli.arguments import CHECK_FOLDERS, argument, declared
 from assay.schema.document import clipped
 from assay.schema.problems import allowed_text, did_you_mean, listed
 from assay.screens.screen import Screen
@@ -107,17 +106,14 @@ def _indented(text: str | None) -> str:
     return INDENT + " ".join((text or "").split())
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay checks`."""
-    shared.declare(
-        parser,
-        checks_command,
-        argument("name CHECK", "explain this one", nargs="?"),
-        argument(
-            "files FILE",
-            "after the word try, CAMPAIGN[:NAME] and a captured output: what the expressions of"
-            " a campaign's command catch in it",
-            nargs="*",
-        ),
-        CHECK_FOLDERS,
-    )
+declare = declared(
+    checks_command,
+    argument("name CHECK", "explain this one", nargs="?"),
+    argument(
+        "files FILE",
+        "after the word try, CAMPAIGN[:NAME] and a captured output: what the expressions of"
+        " a campaign's command catch in it",
+        nargs="*",
+    ),
+    CHECK_FOLDERS,
+)

@@ -14,8 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from assay.cli import arguments as shared
-from assay.cli.arguments import HISTORY, JSON, NEWEST, RUN, argument, pictures
+from assay.cli.arguments import HISTORY, JSON, NEWEST, RUN, argument, declared, pictures
 from assay.documents.report import FORMATS, Report, build_report, take_out
 from assay.run.status import BAD, ReasonPart, StatusForm, run_of, run_status
 from assay.screens.pages import print_or_write, print_result
@@ -111,17 +110,14 @@ def _report_of(run: str) -> Report | None:
         return None
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay report`."""
-    shared.declare(
-        parser,
-        report_command,
-        NEWEST,
-        argument("--format", None, action="append", choices=FORMATS),
-        argument("--out", "folder; default: RUN/report", type=Path),
-        pictures("of the page", only=True),
-        JSON,
-    )
+declare = declared(
+    report_command,
+    NEWEST,
+    argument("--format", None, action="append", choices=FORMATS),
+    argument("--out", "folder; default: RUN/report", type=Path),
+    pictures("of the page", only=True),
+    JSON,
+)
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
@@ -147,16 +143,13 @@ def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
     return first.path, run_of(arguments.run_b, fits, kind, f"assay run {campaign}").path
 
 
-def declare_compare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay compare`."""
-    shared.declare(
-        parser,
-        compare_command,
-        argument("run_a RUN", RUN),
-        argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
-        argument("--html FILE", "also write it as a page", type=Path),
-        *(HISTORY, JSON),
-    )
+declare_compare = declared(
+    compare_command,
+    argument("run_a RUN", RUN),
+    argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
+    argument("--html FILE", "also write it as a page", type=Path),
+    *(HISTORY, JSON),
+)
 
 
 def export_command(arguments: argparse.Namespace) -> int:
@@ -185,16 +178,13 @@ def _history(source: Path) -> Iterator[Sample]:
                 yield from night_result(newest_night(history, str(source))).samples()
 
 
-def declare_export(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay export`."""
-    shared.declare(
-        parser,
-        export_command,
-        argument(
-            "source RUN",
-            f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
-            nargs="?",
-            default=str(DEFAULT_HISTORY),
-        ),
-        argument("--output FILE", "write it there, whole or not at all", type=Path),
-    )
+declare_export = declared(
+    export_command,
+    argument(
+        "source RUN",
+        f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
+        nargs="?",
+        default=str(DEFAULT_HISTORY),
+    ),
+    argument("--output FILE", "write it there, whole or not at all", type=Path),
+)

@@ -10,18 +10,17 @@ import signal
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from assay.cli.accept import STATUS, tell_checks
 from assay.cli.arguments import (
     CHECK_FOLDERS,
     JSON,
     Argument,
-    Verbs,
     argument,
     flag,
     repeated,
     site,
+    verbs,
 )
 from assay.schema.document import clipped
 from assay.schema.problems import did_you_mean, listed
@@ -304,7 +303,7 @@ _WATCH = (
 
 
 #: Name, help, function and arguments of the commands below `assay contract`.
-_VERBS: tuple[tuple[Any, ...], ...] = (
+declare = verbs(
     (
         "watch",
         "book outages: one look, or look after look; without either judge what is booked",
@@ -372,10 +371,3 @@ _VERBS: tuple[tuple[Any, ...], ...] = (
         *(CHECK_FOLDERS, JSON),
     ),
 )
-
-
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the commands below `assay contract`."""
-    verbs = Verbs(parser)
-    for verb in _VERBS:
-        verbs.add(*verb)
