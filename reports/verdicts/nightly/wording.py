@@ -69,7 +69,10 @@ def natural_order(history: History) -> list[int]:
     """All series, case by case as they came, lengths and other numbers in their natural order."""
     cases, metrics = (
         {name: number for number, name in enumerate(dict.fromkeys(names))}
-        for names in zip(*((key.case_id, key.metric) for key in history.series), strict=True)
+        for names in (
+            [key.case_id for key in history.series],
+            [key.metric for key in history.series],
+        )
     )
 
     def position(series: int) -> tuple[int, int, list[tuple[str, list[tuple[int, str]]]]]:
