@@ -12,17 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from assay import criteria_files
-from assay.cli.arguments import (
-    CHECK_FOLDERS,
-    JSON,
-    RUN,
-    argument,
-    declared,
-    flag,
-    pictures,
-    repeated,
-    site,
-)
+from assay.cli import arguments as shared
 from assay.documents import acceptance_files as store
 from assay.documents.verify import Check, unproven, verify
 from assay.run.provenance import made_with
@@ -158,32 +148,32 @@ def _default(run: RunDirectory) -> str:
     )
 
 
-declare = declared(
+declare = shared.declared(
     accept_command,
-    argument("run_name RUN", RUN),
-    argument(
+    shared.argument("run_name RUN", shared.RUN),
+    shared.argument(
         "--criteria CRITERIA",
         "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
         " else those that the campaign names",
     ),
-    flag(
+    shared.flag(
         "--rerun",
         "run what is undecided again on the site and judge again, until it is decided or"
         " reruns_at_most of the criteria are done",
     ),
-    repeated(
+    shared.repeated(
         "--with RUN",
         "a run of the acceptance/rerun.yaml that was written before",
         dest="reruns",
     ),
-    argument(
+    shared.argument(
         "--sign KEY",
         "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
         type=Path,
     ),
-    pictures("of the document"),
-    site(None, "where to re-run; default: where the run was made"),
-    *(CHECK_FOLDERS, JSON),
+    shared.pictures("of the document"),
+    shared.site(None, "where to re-run; default: where the run was made"),
+    *(shared.CHECK_FOLDERS, shared.JSON),
 )
 
 
@@ -232,9 +222,9 @@ def tell_checks(path: Path, checks: Sequence[Check], *, proven: bool, as_json: b
     return status
 
 
-declare_verify = declared(
+declare_verify = shared.declared(
     verify_command,
-    argument("run_name RUN", f"{RUN}; default: the newest judged run", nargs="?"),
-    argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
-    *(CHECK_FOLDERS, JSON),
+    shared.argument("run_name RUN", f"{shared.RUN}; default: the newest judged run", nargs="?"),
+    shared.argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
+    *(shared.CHECK_FOLDERS, shared.JSON),
 )
