@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges a history's nights, runs suspicious cases again, writes and notifies what was found; the
-text of a schedule of the nightly run: systemd timer, Slurm's scrontab, cron.
+"""Judges a history's nights, runs suspicious cases again, notifies what was found; the text of a
+schedule of the nightly run: systemd timer, Slurm's scrontab, cron.
 
 Notifications of regression, recovery and silence go to addresses of `apprise`
 (https://github.com/caronc/apprise), an optional extra. An address may hold a password or a token:
@@ -28,12 +28,11 @@ import yaml
 
 from assay.commands import libraries_of_python
 from assay.run.start import start_run
-from assay.screens.pages import show_pages
 from assay.sites.description import SiteDescription
 from assay.sites.loading import CALLERS_OPTIONS, callers_access, named_variables
 from assay.sites.values import expanded, unset_fault
 from assay.terminal import say
-from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.history.store import Store
 from records.run.rerun import rerun_campaign
@@ -41,10 +40,8 @@ from records.run.run_directory import open_run
 from records.text.plain_text import masked, one_line
 from records.waiting import NOTIFY_S
 from reports.notation.units import count_text
-from reports.render.formats import junit
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked, check_history, read_night
-from reports.verdicts.nightly.result import night_result
 
 #: Launches of each case that is run again.
 RERUN_BLOCKS = 5
@@ -83,18 +80,6 @@ def judge_nights(
     if not quiet:
         say(done)
     return check_history(store, site, campaign, alarms_a_month, finds), None
-
-
-def show_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: bool) -> None:
-    """Write the pages and print what was found, as the machine form if `json`.
-
-    `out`: folder of the pages; None: next to the history. `status`: what the command ends with.
-    """
-    night, result = checked.night, night_result(checked, status)
-    folder = out or Path(checked.history_file).parent / f"{night.campaign}-nightly-{night.site}"
-    name = f"{night.campaign} on {night.site}, {night.date}"
-    further = {"junit.xml": "".join(junit(result.tests, name))}
-    show_pages(result, folder, as_json=json, name="night", further=further)
 
 
 def _run_again(store: Store, checked: Checked, cases: set[str]) -> str:

@@ -19,7 +19,7 @@ from assay.cli.arguments import CHECK_FOLDERS, HISTORY, JSON, NEWEST, argument, 
 from assay.run.start import start_run
 from assay.run.status import run_of
 from assay.schema import load_campaign
-from assay.screens.pages import print_form
+from assay.screens.pages import print_form, show_pages
 from assay.sites.loading import add_checks_of
 from assay.sites.site_file import chosen, read_site_file
 from records.errors import AssayError, ExitStatus, UnreachableError
@@ -30,8 +30,10 @@ from records.history.store import Store, no_nights
 from records.run.run_directory import open_run
 from records.text.plain_text import masked
 from reports.notation.units import count_text
+from reports.render.formats import junit
 from reports.verdicts.nightly.check import read_night
 from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm
+from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.wording import changes_text, history_form, missed_text, nights_text
 
 
@@ -180,7 +182,11 @@ def _judge(
     if notifier is not None:
         notifier.send(nightly.notices_of(checked, failure))
     status = checked.status if failure is None else failure.status
-    nightly.show_night(checked, arguments.out, status, json=arguments.json)
+    result, name = night_result(checked, status), f"{campaign}-nightly-{site}"
+    folder = arguments.out or Path(checked.history_file).parent / name
+    tests = junit(result.tests, f"{campaign} on {site}, {checked.night.date}")
+    further = {"junit.xml": "".join(tests)}
+    show_pages(result, folder, as_json=arguments.json, name="night", further=further)
     return status
 
 
