@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 
 from assay.cli import arguments as shared
-from assay.entry import ended_by_ctrl_c
+from assay.loading import ended_by_ctrl_c
 from assay.plan import WHOLE, Narrowing, completed, earlier_times, make_plan, render_plan
 from assay.schema import campaign_names, load_campaign
 from assay.screens.screen import Screen

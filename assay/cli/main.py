@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
-from assay.entry import ended_by_ctrl_c
+from assay.loading import ended_by_ctrl_c
 from assay.terminal import leave_pipe, plain_output
 from records.errors import AssayError, ExitStatus
 from records.plugins import Command, loaded, plugins
