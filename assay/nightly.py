@@ -66,40 +66,62 @@ def judge_nights(
         raise AssayError("imported launches cannot be run again; leave --rerun out")
     if not rerun and checked.judgement.of("suspect") and not checked.night.imported:
         print("run suspicious cases again with: assay nightly check --rerun", file=sys.stderr)
-    cases = {
-        checked.history.series[item.series].case_id for item in checked.judgement.of("suspect")
-    }
-    if not rerun or not cases:
-        return checked, None
-    try:
-        done = _run_again(store, checked, cases)
-    except AssayError as error:
-        return checked, error
-    except OSError as error:
-        return checked, InfrastructureError(str(error))
-    if not quiet:
-        say(done)
-    return check_history(store, site, campaign, alarms_a_month, finds), None
+    # First the suspects; then, on other nodes, what the re-run has just confirmed.
+    for elsewhere in (False, True) if rerun else ():
+        cases = {
+            checked.history.series[item.series].case_id
+            for item in checked.judgement.of("regression" if elsewhere else "suspect")
+            if not elsewhere or (item.rerun is not None and item.elsewhere is None)
+        }
+        try:
+            done = _run_again(store, checked, cases, elsewhere=elsewhere) if cases else ""
+        except AssayError as error:
+            return checked, error
+        except OSError as error:
+            return checked, InfrastructureError(str(error))
+        if done:
+            if not quiet:
+                say(done)
+            checked = check_history(store, site, campaign, alarms_a_month, finds)
+    return checked, None
 
 
-def _run_again(store: Store, checked: Checked, cases: set[str]) -> str:
-    """Run cases of the newest night again and add that; gives a sentence on it."""
+def _run_again(store: Store, checked: Checked, cases: set[str], *, elsewhere: bool) -> str:
+    """Run cases of the newest night again and add that; what was run, "" when no other nodes are
+    there."""
     run = open_run(checked.night.run_path)
     site, plan = run.provenance().site, run.plan()
+    left_out = {
+        node
+        for record in (run.records() if elsewhere else ())
+        if record.case_id in cases
+        for node in record.nodes
+    }
+    others = (site.nodes or 0) - len(left_out)
+    needed = {case.id: case.nodes for case in plan.cases if case.id in cases}
+    fitting = {case for case in cases if not elsewhere or needed[case] <= others}
+    if not fitting:
+        print(
+            f"{len(cases)} cases not run on other nodes: there are {max(others, 0)} of them",
+            file=sys.stderr,
+        )
+        return ""
     content = rerun_campaign(
         plan,
-        dict.fromkeys(cases, ()),
+        dict.fromkeys(fitting, ()),
         name=plan.campaign,
         question=f"Run again what looked slow in run {run.run_id}: is it slow now, too?",
         blocks=RERUN_BLOCKS,
-        seed=plan.seed + 1,
+        seed=plan.seed + 1 + elsewhere,
     )
     file = run.path / "rerun.yaml"
     write_whole(file, yaml.safe_dump(content, sort_keys=False).encode())
-    status = start_run(str(file), site.asked_as or checked.night.site, False, site.builds)
+    asked_as = site.asked_as or checked.night.site
+    status = start_run(str(file), asked_as, False, site.builds, left_out)
     night, values = read_night(open_run(status.run_id).path)
-    store.add(night, values, checked.night.id)
-    return f"run again: {len(cases)} cases as run {night.run_id}"
+    store.add(night, values, checked.night.id, elsewhere=elsewhere)
+    where = f" on other nodes ({' '.join(night.nodes)})" if elsewhere else ""
+    return f"run again{where}: {len(fitting)} cases as run {night.run_id}"
 
 
 #: Ends the name of the file beside a history that holds addresses, one a line.

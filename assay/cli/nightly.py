@@ -106,10 +106,12 @@ def schedule_command(arguments: argparse.Namespace) -> int:
 
 def add_command(arguments: argparse.Namespace) -> int:
     """`assay nightly add`: keep a run as a night."""
+    if arguments.elsewhere and not arguments.rerun_of:
+        raise AssayError("--elsewhere belongs to --rerun-of RUN: elsewhere than that run")
     night, values = read_night(run_of(arguments.run_name).path)
     with Store(arguments.history, create=True) as store:
         first = store.find(Path(arguments.rerun_of).name).id if arguments.rerun_of else None
-        store.add(night, values, first)
+        store.add(night, values, first, elsewhere=arguments.elsewhere)
     launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
     return print_form(
         NightAddedForm.filled(night, series=len(values), launches=night.statuses),
@@ -258,6 +260,7 @@ declare = verbs(
         add_command,
         *(HISTORY, NEWEST),
         argument("--rerun-of RUN", "it ran suspicious cases of this run again"),
+        flag("--elsewhere", "and did so on other nodes"),
         JSON,
     ),
     (

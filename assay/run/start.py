@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -45,16 +45,18 @@ def start_run(
     site_name: str,
     live: bool | None,
     builder: str | None = None,
+    nodes_left_out: Collection[str] = (),
     *,
     narrowing: Narrowing = WHOLE,
     begun: Callable[[RunDirectory], object] = lambda _: None,
 ) -> StatusForm:
     """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning, with builds
-    of a `builder` (spack, distribution; None: as the site says). `begun` is called with the run
-    directory before the first launch."""
+    of a `builder` (spack, distribution; None: as the site says), without `nodes_left_out`. `begun`
+    is called with the run directory before the first launch."""
     add_checks_of(site_name)
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
+    site = site.without_nodes(nodes_left_out)
     earlier = earlier_times(site.provenance(), campaign.name)
     plan = make_plan(completed(campaign, site), site.facts(), narrowing, durations=earlier)
     refuse_stale_builds(site, plan.environments)
@@ -67,6 +69,7 @@ def start_run(
         site.provenance(),
         asked_as=site_name,
         builds=builder,
+        nodes_left_out=sorted(nodes_left_out),
         partition_nodes=infrastructure.partition_nodes(site),
         in_one_job=own_job is not None or None,
     )

@@ -19,6 +19,7 @@ from assay.nightly import Notice, Notifier, addresses_of
 from records.errors import AssayError, InfrastructureError
 from records.history.model import Missed
 from records.history.store import Store
+from reports.tests.synthetic import chained
 from reports.tests.test_nightly_history import write_night
 
 apprise = pytest.importorskip("apprise", reason="no apprise: .venv/bin/pip install 'assay[notify]'")
@@ -111,33 +112,38 @@ def test_a_regression_reaches_a_webhook_and_a_broken_one_changes_no_status(
     assert "geheim" not in said.out + said.err
 
 
-def slow_night() -> None:
-    """Twelve nights, then a slow one."""
+def slow_night(nodes: int = 2) -> None:
+    """Twelve nights, then a slow one on a site of so many nodes, whose re-run is slow, too."""
     for number in range(1, 13):
         add(number)
-    add(13, slower=1.2)
+    slow = write_night(Path.cwd(), 13, slower=1.2)
+    provenance = json.loads((slow / "provenance.json").read_bytes())
+    provenance["site"]["nodes"] = nodes
+    (slow / "provenance.json").write_text(json.dumps(provenance))
+    chained(slow)
+    assert main(["nightly", "add", str(slow)]) == 0
+    add(13, slower=1.2, suffix="b")
 
 
 @pytest.mark.parametrize("error", [InfrastructureError("n3: drained"), OSError(28, "disk full")])
-def test_a_suspect_that_cannot_be_run_again_is_told(
+def test_a_regression_is_told_though_it_cannot_be_run_again_elsewhere(
     webhook: Webhook, capsys: Capture, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    slow_night()
+    slow_night(nodes=8)
     monkeypatch.setattr("assay.nightly.start_run", Mock(side_effect=error))
     capsys.readouterr()
     assert main(["nightly", "check", "--rerun", "--notify", "--json"]) == 4
     told = capsys.readouterr()
-    assert webhook.titles == ["quick on virtual: not run again"]
+    assert webhook.titles == ["quick on virtual: regression", "quick on virtual: not run again"]
     assert told.err == f"assay: not run again: {error}\n"
-    assert str(error) in webhook.posted[0]["message"]
+    assert str(error) in webhook.posted[1]["message"]
     night = json.loads(told.out)
-    assert (night["verdict"], night["exit_status"]) == ("SUSPECT", 4)
+    assert (night["verdict"], night["exit_status"]) == ("FAIL", 4)
     assert Path("results/quick-nightly-virtual/index.html").is_file()
 
 
 def test_a_regression_is_told_though_its_pages_cannot_be_written(webhook: Webhook) -> None:
     slow_night()
-    add(13, slower=1.2, suffix="b")
     Path("file").touch()
     assert main(["nightly", "check", "--notify", "--out", "file/x"]) == 4
     assert webhook.titles == ["quick on virtual: regression"]

@@ -156,9 +156,10 @@ class History:
 
     `values` (medians), `reruns` (medians of the same night's re-runs) and `counts` (launches) have
     the shape (series, nights); NaN where nothing was measured. `series_ids` are the store's.
-    `unexplained`: values that are worse than allowed and that no re-run has explained. `launches`
-    and `relaunches` hold the launches of series of single nodes by (series, night's position), of
-    nights that are not judged and of the newest.
+    `elsewhere` are medians of re-runs kept off the night's nodes, on `other_nodes` (by the night's
+    id). `unexplained`: values that are worse than allowed and that no re-run has explained.
+    `launches` and `relaunches` hold the launches of series of single nodes by (series, night's
+    position), of nights that are not judged and of the newest.
     """
 
     nights: list[Night]
@@ -168,8 +169,10 @@ class History:
     counts: NDArray[np.int64]
     reruns: NDArray[np.float64]
     rerun_counts: NDArray[np.int64]
+    elsewhere: NDArray[np.float64]
     unexplained: NDArray[np.bool_]
     changes: list[Change] = field(default_factory=list)
+    other_nodes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     launches: Launches = field(default_factory=dict)
     relaunches: Launches = field(default_factory=dict)
 

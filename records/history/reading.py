@@ -26,7 +26,7 @@ def read_history(store: Store, site: str, campaign: str) -> History:
         keys = _series(store, site, campaign)
         row = {number: place for place, number in enumerate(keys)}
         shape = (len(keys), len(nights))
-        values, reruns = np.full((2, *shape), np.nan)
+        values, reruns, elsewhere = np.full((3, *shape), np.nan)
         counts, rerun_counts = np.zeros((2, *shape), dtype=np.int64)
         history = History(
             nights,
@@ -36,8 +36,10 @@ def read_history(store: Store, site: str, campaign: str) -> History:
             counts,
             reruns,
             rerun_counts,
+            elsewhere,
             np.zeros(shape, dtype=np.bool_),
             _changes(store, row),
+            store.other_nodes(),
         )
         _fill(history, store, row, site, campaign)
     return history
@@ -59,16 +61,19 @@ def _fill(history: History, store: Store, row: dict[int, int], site: str, campai
         history.counts[places], history.values[places] = counts, medians
         history.unexplained[places] = odd
     newest = history.nights[-1].id
-    for number, night, rerun_of, n, median, text in store.tuples(
-        f"SELECT v.series, v.night, n.rerun_of, v.launches, v.median, v.launch_values"
-        f" {of_group} AND NOT n.imported AND NOT n.elsewhere"
-        " AND (n.rerun_of IS NOT NULL OR NOT n.judged OR n.id=?) ORDER BY n.id",
+    for number, night, rerun_of, away, n, median, text in store.tuples(
+        f"SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median, v.launch_values"
+        f" {of_group} AND NOT n.imported AND (n.rerun_of IS NOT NULL OR NOT n.judged OR n.id=?)"
+        " ORDER BY n.id",
         (site, campaign, newest),
     ):
         place = row[number], column.get(night if rerun_of is None else rerun_of, -1)
         if place[1] < 0:
             continue
         launches = history.launches
+        if away:
+            history.elsewhere[place] = median
+            continue
         if rerun_of is not None:
             history.reruns[place], history.rerun_counts[place] = median, n
             launches = history.relaunches

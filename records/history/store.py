@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -147,13 +148,19 @@ class Store:
         self.database.close()
 
     def add(
-        self, night: Night, values: Sequence[NightValues], rerun_of: int | None = None
+        self,
+        night: Night,
+        values: Sequence[NightValues],
+        rerun_of: int | None = None,
+        *,
+        elsewhere: bool = False,
     ) -> Night:
-        """Add a run: a night, or the re-run of one. Raises AssayError for one that is there."""
+        """Add a run: a night, or the re-run of one, `elsewhere` if it was kept off the night's
+        nodes. Raises AssayError for one that is there."""
         with self.transaction() as database:
             if database.execute("SELECT 1 FROM night WHERE run_id=?", (night.run_id,)).fetchone():
                 raise AssayError(f"run {night.run_id} is already in {self.path}; nothing was added")
-            place = self.insert_night(night, rerun_of=rerun_of)
+            place = self.insert_night(night, rerun_of=rerun_of, elsewhere=int(elsewhere))
             for value in values:
                 number = self.series_id(night.site, night.campaign, value.series)
                 count, middle = len(value.launches), median(value.launches)
@@ -260,6 +267,16 @@ class Store:
         return self._nights(
             "site=? AND campaign=? AND rerun_of IS NULL ORDER BY started_at, id", (site, campaign)
         )
+
+    def other_nodes(self) -> dict[int, tuple[str, ...]]:
+        """For each night that was run again elsewhere the nodes of that, by the night's id."""
+        with self.explained("read"):
+            rows = self.database.execute(
+                "SELECT rerun_of, nodes FROM night WHERE elsewhere=1 ORDER BY id"
+            ).fetchall()
+            found = {row[0]: _NAMES.decode(row[1]) for row in rows}
+            refuse_odd("a node", *chain.from_iterable(found.values()))
+            return found
 
     def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
         columns = ", ".join(("id", "context", "judged", "imported", "finds", *_PLAIN, *_LISTS))

@@ -126,6 +126,7 @@ def test_zero_variance_then_a_step(folder, capsys):  # noqa: F811 the fixture
         (["nightly", "accept-change", "99", "--author", "a", "--reason", "b"], "no change 99"),
         (["nightly", "accept-change", "1", "--author", " ", "--reason", "b"], "must not be empty"),
         (["nightly", "add", "no-such-run"], "no-such-run"),
+        (["nightly", "add", "no-such-run", "--elsewhere"], "--rerun-of"),
         (["nightly", "check", "--find", "91"], "--find must be above 0 and at most 90"),
         (["nightly", "check", "--find", "nan"], "--find must be above 0 and at most 90"),
         (["nightly", "check", "--history", "absent.sqlite"], "there is no history yet"),

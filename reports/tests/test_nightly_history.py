@@ -112,6 +112,18 @@ def test_slow_night_is_suspect_until_its_rerun_fails_too_and_open_until_accepted
     assert "host.kernel: 6.1 → 6.2" in shown
 
 
+def test_other_nodes_tell_where_to_look(folder, capsys):
+    add_nights(folder)
+    add_night(folder, 13, slower=1.2)
+    add_night(folder, 13, slower=1.2, suffix="b")
+    moved = {"nodes": ["n3", "n4"]}
+    add_night(folder, 13, "--elsewhere", suffix="c", edit=lambda record: record | moved)
+    status, night = check(folder, capsys)
+    assert (status, night["other_nodes"]) == (1, moved["nodes"])
+    assert [item["slow_elsewhere"] for item in night["findings"]] == [False, False]
+    assert "look at the nodes of the night" in (folder / "out" / "night.txt").read_text()
+
+
 @pytest.mark.parametrize("schema", [2, 3, 4, 5, 6])
 def test_history_of_an_earlier_schema_is_read(folder, capsys, schema):
     add_nights(folder)

@@ -153,8 +153,8 @@ def history_of(
     ]
     counts = np.full(values.shape, LAUNCHES)
     ids = list(range(1, len(values) + 1))
-    unexplained = np.zeros(values.shape, dtype=np.bool_)
-    return History(nights, keys, ids, values, counts, reruns, counts.copy(), unexplained)
+    away, unexplained = np.full_like(values, np.nan), np.zeros(values.shape, dtype=np.bool_)
+    return History(nights, keys, ids, values, counts, reruns, counts.copy(), away, unexplained)
 
 
 @dataclass(frozen=True)

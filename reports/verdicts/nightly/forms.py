@@ -187,6 +187,10 @@ class NightFinding(SeriesPart, kw_only=True):
     ]
     n: Annotated[int, key("Nights or nodes of the reference.", "n", numeric=True)]
     rerun: Annotated[float | None, _figure("The re-run's median.", "run again")]
+    elsewhere: Annotated[
+        float | None, _figure("The median of a re-run on other nodes.", "on other nodes")
+    ]
+    slow_elsewhere: Annotated[bool | None, key("True if other nodes are slow; null: not known.")]
     note: Annotated[str, key("Why it is not judged, or can support no PASS.", "note")] = ""
     change: Annotated[ChangePart | None, key("The change.")] = None
 
@@ -204,7 +208,7 @@ class NightFinding(SeriesPart, kw_only=True):
 class NightForm(Form, kw_only=True):
     """`assay nightly check`, `assay nightly run`, and night.json: the newest night, judged."""
 
-    schema: Annotated[int, key("The version of this form.")] = 3
+    schema: Annotated[int, key("The version of this form.")] = 2
     site: Annotated[str, key("The site.")]
     campaign: Annotated[str, key("The campaign.")]
     run_id: Annotated[str, key("The run.")]
@@ -214,6 +218,7 @@ class NightForm(Form, kw_only=True):
     answer: Annotated[AnswerPart, key("The answer.")]
     summary: Annotated[str, key("Its sentence.")]
     nodes: Annotated[list[str], key("Nodes of the night.")]
+    other_nodes: Annotated[list[str], key("Nodes of re-runs elsewhere.")]
     launches: Annotated[dict[str, int], key("Launches by how they ended.")]
     failures: Annotated[list[str], key("What went wrong.")]
     warnings: Annotated[list[str], key("Warnings of the run.")]

@@ -152,17 +152,21 @@ def finding_of(
 ) -> NightFinding:
     """Finding of a series; `level` is what tonight is compared with if not the reference, that
     of so many `peers` or of nights."""
-    history = tonight.history
+    history, position = tonight.history, tonight.position
     if change is not None and change.stage == "peers":
         level, peers = change.before, change.n_before
     reference = float(tonight.reference.median[series]) if level is None else level
     value = float(tonight.value[series])
+    elsewhere = float(history.elsewhere[series, position])
+    slow_elsewhere = abs(elsewhere - value) < abs(elsewhere - reference)
     return NightFinding(
         **series_part(history.series[series], tonight.names),
         series=series,
         verdict=verdict,
         value=_finite(value),
         rerun=_finite(tonight.reruns[series, -1]),
+        elsewhere=_finite(elsewhere),
+        slow_elsewhere=slow_elsewhere if np.isfinite(elsewhere) else None,
         reference=_finite(reference),
         compared_with="nodes" if peers else "nights",
         n=peers or int(tonight.reference.n[series]),

@@ -85,6 +85,7 @@ def _form(checked: Checked, status: ExitStatus | None) -> NightForm:
         exit_status=int(checked.status if status is None else status),
         answer=answer.part,
         summary=answer.sentence,
+        other_nodes=checked.history.other_nodes.get(checked.night.id, ()),
         launches=checked.night.statuses,
         judged=judgement.judged,
         compared=judgement.compared,

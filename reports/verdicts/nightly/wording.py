@@ -178,8 +178,12 @@ def finding_text(finding: forms.NightFinding) -> str:
     else:
         limit = units.percent(finding.limit)
         text = f"{head} {amount(finding, reference or 0, finding.value or 0)}, limit {limit}"
-    if (again := finding.rerun) is not None and reference:
-        text += f"; run again {value_text(finding, again)} ({compared(finding, reference, again)})"
+    for what, value in (("run again", finding.rerun), ("on other nodes", finding.elsewhere)):
+        if value is not None and reference:
+            text += f"; {what} {value_text(finding, value)} ({compared(finding, reference, value)})"
+    if finding.slow_elsewhere is not None:
+        slow = "slow there too" if finding.slow_elsewhere else "look at the nodes of the night"
+        text += f": {slow}"
     text += f" [n = {n_text(finding)}]"
     if change is None:
         return text
