@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges a history's nights, runs suspicious cases again, writes and notifies what was found.
+"""Judges a history's nights, runs suspicious cases again, notifies what was found; the text of a
+schedule of the nightly run: systemd timer, Slurm's scrontab, cron.
 
 Notifications of regression, recovery and silence go to addresses of `apprise`
 (https://github.com/caronc/apprise), an optional extra. An address may hold a password or a token:
 none is printed, kept, or seen by a job. A notification that fails is said and changes nothing else.
+
+Schedules start with few variables and without the function `module`, which a login shell has; a job
+of scrontab needs account, partition and time besides.
 """
 
 from __future__ import annotations
@@ -11,18 +15,24 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
+import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 import yaml
 
+from assay.commands import libraries_of_python
 from assay.run.start import start_run
-from assay.screens.pages import show_pages
+from assay.sites.description import SiteDescription
+from assay.sites.loading import CALLERS_OPTIONS, callers_access, named_variables
+from assay.sites.values import expanded, unset_fault
 from assay.terminal import say
-from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.history.store import Store
 from records.run.rerun import rerun_campaign
@@ -30,10 +40,9 @@ from records.run.run_directory import open_run
 from records.text.plain_text import masked, one_line
 from records.waiting import NOTIFY_S
 from reports.notation.units import count_text
-from reports.render.formats import junit
 from reports.verdicts.nightly.evidence import read_night
 from reports.verdicts.nightly.judge import NightJudgement, check_history
-from reports.verdicts.nightly.result import answer_of_night, night_result
+from reports.verdicts.nightly.result import answer_of_night
 
 #: Launches of each case that is run again.
 RERUN_BLOCKS = 5
@@ -76,20 +85,6 @@ def judge_nights(
                 say(done)
             checked = check_history(store, site, campaign, alarms_a_month, finds)
     return checked, None
-
-
-def show_night(
-    checked: NightJudgement, out: Path | None, status: ExitStatus, *, json: bool
-) -> None:
-    """Write the pages and print what was found, as the machine form if `json`.
-
-    `out`: folder of the pages; None: next to the history. `status`: what the command ends with.
-    """
-    night, result = checked.night, night_result(checked, status)
-    folder = out or Path(checked.history_file).parent / f"{night.campaign}-nightly-{night.site}"
-    name = f"{night.campaign} on {night.site}, {night.date}"
-    further = {"junit.xml": "".join(junit(result.tests, name))}
-    show_pages(result, folder, as_json=json, name="night", further=further)
 
 
 def _run_again(store: Store, checked: NightJudgement, cases: set[str], *, elsewhere: bool) -> str:
@@ -246,3 +241,132 @@ def _send(notice: Notice, address: str) -> None:
     if not done:
         why = "it did not take the message" if added else "apprise knows no such address"
         _say(f"{target}: not notified: {why}")
+
+
+Kind = Literal["systemd", "scrontab", "cron"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+#: Options of sbatch that say on whose account and where a job runs.
+_OF_THE_JOB = re.compile(r"--(account|partition|qos|clusters)=(.+)|-([ApqM])\s*(.+)")
+_LONG = {"A": "account", "p": "partition", "q": "qos", "M": "clusters"}
+#: Where every schedule looks for programs.
+_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+#: Variables of Slurm's own commands, and the caller's options of sbatch.
+_SLURMS = ("SLURM_CONF", *CALLERS_OPTIONS)
+#: Time of scrontab's job where the partition has no longest one.
+_DAY_S = 86400
+#: The service and the timer of systemd.
+_UNITS = """\
+# /etc/systemd/system/{name}.service
+[Unit]
+Description=Assay nightly run
+After=network-online.target
+
+[Service]
+Type=oneshot
+# A night that is not decided is no failure.
+SuccessExitStatus=3
+ExecStart=/bin/sh -c {command}
+
+# /etc/systemd/system/{name}.timer; then: systemctl enable --now {name}.timer
+[Unit]
+Description=Assay nightly run
+
+[Timer]
+OnCalendar=*-*-* {hour:02d}:{minute:02d}:00
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A nightly run: `name` of the entry, the hour and minute it starts, command and folder.
+
+    `job_options` are those of scrontab's own job; `prologue` is shell text before the command.
+    """
+
+    name: str
+    hour: int
+    minute: int
+    command: tuple[str, ...]
+    folder: Path
+    job_options: tuple[str, ...] = ()
+    prologue: str = ""
+
+    def text(self, kind: Kind) -> str:
+        """The units, or the lines of the table.
+
+        Raises AssayError for a folder or word that a line of these files cannot hold.
+        """
+        for text in (str(self.folder), self.prologue, *self.command, *self.job_options):
+            if not text.isprintable():
+                raise AssayError(
+                    f"{text!r} has a character that no line of a crontab or unit can hold: a line"
+                    " break or another that is not printable; rename the folder or change the word"
+                )
+        run, lines = self._shell(), list[str]()
+        if kind == "systemd":
+            when = {"hour": self.hour, "minute": self.minute}
+            return _UNITS.format(name=self.name, command=_systemd_quoted(run), **when)
+        if kind == "cron":
+            if re.search(r"\\[\\%]", run):
+                raise AssayError(
+                    f"{run!r} has a backslash before another or before %, which each cron reads in"
+                    " its own way; rename the folder, or use --with systemd"
+                )
+            run = run.replace("%", r"\%")
+        else:
+            options = (f"--job-name={self.name}", "--open-mode=append", *self.job_options)
+            lines = [f"#SCRON {option}" for option in options]
+        return "\n".join([*lines, f"{self.minute} {self.hour} * * * {run}", ""])
+
+    def _shell(self) -> str:
+        """The command in its folder, as text of a shell; in a shell of its own where something
+        comes before it."""
+        words = self.command
+        if self.prologue:
+            words = ("bash", "-c", f"{self.prologue}; exec {shlex.join(self.command)}")
+        return f"cd {shlex.quote(str(self.folder))} && {shlex.join(words)}"
+
+
+def surroundings_of(site: SiteDescription) -> tuple[tuple[str, ...], str]:
+    """Options of scrontab's own job, and shell text that comes before the command, from the site's
+    description and the shell of the caller."""
+    options = {}
+    for word in [*callers_access(), *site.access]:
+        if match := _OF_THE_JOB.fullmatch(word):
+            options[match[1] or _LONG[match[3]]] = match[2] or match[4]
+    seconds = site.longest_job_s or _DAY_S
+    options |= {"nodes": "1", "ntasks": "1", "time": str(seconds // 60)}
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in _variables(site)]
+    # What defines `module`, for the interpreter itself may come from one.
+    init = site.module_init
+    if site.modules_system != "nomod" and init and not unset_fault(init):
+        lines.append(f". {shlex.quote(expanded(init))}")
+    return tuple(f"--{name}={value}" for name, value in options.items()), "; ".join(lines)
+
+
+def _variables(site: SiteDescription) -> list[tuple[str, str]]:
+    """Variables of this shell that the description names, and the way to Slurm's commands."""
+    slurms = {name: os.environ[name] for name in _SLURMS if name in os.environ}
+    variables = sorted({**named_variables(site), **slurms, **libraries_of_python()}.items())
+    sbatch = shutil.which("sbatch")
+    folder = str(Path(sbatch).parent) if sbatch else _PATH[0]
+    return variables if folder in _PATH else [*variables, ("PATH", ":".join([folder, *_PATH]))]
+
+
+def parse_time(text: str) -> tuple[int, int]:
+    """ "02:30" -> (2, 30). Raises AssayError for anything else."""
+    match = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)", text)
+    if not match:
+        raise AssayError(f"--at {text!r}: write hour and minute, 00:00 to 23:59, e.g. 02:30")
+    return int(match[1]), int(match[2])
+
+
+def _systemd_quoted(word: str) -> str:
+    for plain, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+        word = word.replace(plain, written)
+    return f'"{word}"'

@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay accept`: the verdict of an acceptance, and its document; `assay verify`: checksums, values
-and every verdict, computed once more."""
+"""`assay accept`: a run judged, what is open run again until it is decided, the document; `assay
+verify`: checksums, values and every verdict, computed once more."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from assay import criteria_files
 from assay.cli import arguments as shared
-from assay.cli.arguments import CHECK_FOLDERS, JSON, RUN, argument, flag, pictures, repeated, site
 from assay.documents import acceptance_files as store
-from assay.documents.verify import Check, verify
-from assay.judging import STATUS, judged_run
+from assay.documents.verify import Check, unproven, verify
 from assay.run.provenance import made_with
+from assay.run.start import start_run
 from assay.run.status import run_of
 from assay.schema.criteria import criteria_from_text, load_criteria
 from assay.schema.document import listed
 from assay.screens.screen import Screen
 from assay.terminal import say
 from checks.common.registry import checks_with
+from records.criteria import Criteria
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.input_files import kind_at, opened
@@ -30,8 +31,79 @@ from records.run.chain import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.draw import write_pictures
-from reports.verdicts.acceptance.dossier import FOLDER, VerifiedPart, VerifyForm
+from reports.verdicts.acceptance.dossier import (
+    FOLDER,
+    Dossier,
+    VerifiedPart,
+    VerifyForm,
+    make_dossier,
+)
 from reports.verdicts.acceptance.result import acceptance_result
+
+#: The exit status of a verdict.
+STATUS = {
+    "PASS": ExitStatus.PASS,
+    "FAIL": ExitStatus.FAIL,
+    "INCONCLUSIVE": ExitStatus.INCONCLUSIVE,
+    "SUSPECT": ExitStatus.INCONCLUSIVE,
+}
+
+
+def judged_run(
+    run: RunDirectory,
+    criteria: Criteria,
+    text: str,
+    added: list[Path],
+    *,
+    rerun: bool = False,
+    site: str | None = None,
+    live: bool | None = None,
+    begun: Callable[[RunDirectory], object] = lambda _: None,
+) -> Dossier:
+    """Judge a run with its known re-runs and those `added`, and write its document.
+
+    `rerun`: run what is open again, on `site` or where the run was made, and judge again, until
+    nothing is asked for; `begun` learns of each such run.
+    """
+    dossier = _judge(run, criteria, text, added)
+    while rerun and dossier.judgement.rerun:
+        where = site or run.provenance().site.asked_as or run.plan().site
+        status = start_run(str(run.path / FOLDER / store.RERUN), where, live, begun=begun)
+        added.append(Path(status.run))
+        dossier = _judge(run, criteria, text, added)
+    return dossier
+
+
+def _judge(run: RunDirectory, criteria: Criteria, text: str, added: list[Path]) -> Dossier:
+    known = store.known_reruns(run.path)
+    reruns = list(dict.fromkeys(path.resolve() for path in [*known, *added]))
+    for path in (run.path, *reruns):
+        _refuse_unproven(open_run(str(path)), suites=criteria.unproven == "accept")
+    dossier = make_dossier(
+        run.path,
+        reruns,
+        criteria=criteria,
+        criteria_text=text,
+        day=datetime.now(UTC).date(),
+        made_with=made_with(),
+    )
+    store.write(dossier, text)
+    return dossier
+
+
+def _refuse_unproven(run: RunDirectory, *, suites: bool) -> None:
+    """Raise AssayError where raw output is missing, or does not give the values of a record; tests
+    of `suites` are believed."""
+    from assay.run.rereading import Rereader  # slow: checks, SciPy
+
+    reread = Rereader(run.plan(), run.provenance()).faults
+    faults = [*unproven(run.path, run.records(), reread, suites=suites)]
+    if faults:
+        raise AssayError(
+            f"{run.path}: is not judged, for its raw output does not bear out its records:"
+            f" {'; '.join(faults[:3])}; {len(faults)} such faults. assay verify {run.path} names"
+            " them; put back the files that the run wrote, or run those launches anew"
+        )
 
 
 def accept_command(arguments: argparse.Namespace) -> int:
@@ -76,36 +148,33 @@ def _default(run: RunDirectory) -> str:
     )
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay accept`."""
-    shared.declare(
-        parser,
-        accept_command,
-        argument("run_name RUN", RUN),
-        argument(
-            "--criteria CRITERIA",
-            "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
-            " else those that the campaign names",
-        ),
-        flag(
-            "--rerun",
-            "run what is undecided again on the site and judge again, until it is decided or"
-            " reruns_at_most of the criteria are done",
-        ),
-        repeated(
-            "--with RUN",
-            "a run of the acceptance/rerun.yaml that was written before",
-            dest="reruns",
-        ),
-        argument(
-            "--sign KEY",
-            "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
-            type=Path,
-        ),
-        pictures("of the document"),
-        site(None, "where to re-run; default: where the run was made"),
-        *(CHECK_FOLDERS, JSON),
-    )
+declare = shared.declared(
+    accept_command,
+    shared.argument("run_name RUN", shared.RUN),
+    shared.argument(
+        "--criteria CRITERIA",
+        "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
+        " else those that the campaign names",
+    ),
+    shared.flag(
+        "--rerun",
+        "run what is undecided again on the site and judge again, until it is decided or"
+        " reruns_at_most of the criteria are done",
+    ),
+    shared.repeated(
+        "--with RUN",
+        "a run of the acceptance/rerun.yaml that was written before",
+        dest="reruns",
+    ),
+    shared.argument(
+        "--sign KEY",
+        "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
+        type=Path,
+    ),
+    shared.pictures("of the document"),
+    shared.site(None, "where to re-run; default: where the run was made"),
+    *(shared.CHECK_FOLDERS, shared.JSON),
+)
 
 
 #: Nothing differs, but a rewrite of the whole folder would not have been detected.
@@ -153,12 +222,9 @@ def tell_checks(path: Path, checks: Sequence[Check], *, proven: bool, as_json: b
     return status
 
 
-def declare_verify(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay verify`."""
-    shared.declare(
-        parser,
-        verify_command,
-        argument("run_name RUN", f"{RUN}; default: the newest judged run", nargs="?"),
-        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
-        *(CHECK_FOLDERS, JSON),
-    )
+declare_verify = shared.declared(
+    verify_command,
+    shared.argument("run_name RUN", f"{shared.RUN}; default: the newest judged run", nargs="?"),
+    shared.argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
+    *(shared.CHECK_FOLDERS, shared.JSON),
+)

@@ -43,38 +43,33 @@ def repeated(name: str, text: str, **options: Any) -> Argument:
     return argument(name, text, action="append", default=[], **options)
 
 
-def declare(
-    parser: argparse.ArgumentParser,
-    run: Callable[[argparse.Namespace], int],
-    *arguments: Argument,
-    **defaults: Any,
-) -> None:
-    """Declare the arguments of a command, and the function that does its work."""
-    for given in arguments:
-        parser.add_argument(given.name, **given.options)
-    parser.set_defaults(run=run, **defaults)
+Run = Callable[[argparse.Namespace], int]
+Declare = Callable[[argparse.ArgumentParser], None]
 
 
-class Verbs:
-    """Commands below a command."""
+def declared(run: Run, *arguments: Argument) -> Declare:
+    """The function that declares a command's arguments on its parser, and `run`, which does its
+    work."""
 
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self._below = parser.add_subparsers(
-            dest=f"{parser.prog} command", required=True, metavar="ACTION"
-        )
+    def declare(parser: argparse.ArgumentParser) -> None:
+        for given in arguments:
+            parser.add_argument(given.name, **given.options)
+        parser.set_defaults(run=run)
 
-    def add(
-        self,
-        name: str,
-        text: str,
-        run: Callable[[argparse.Namespace], int],
-        *arguments: Argument,
-        **defaults: Any,
-    ) -> None:
-        """Add a command with its help in a line."""
-        declare(
-            self._below.add_parser(name, help=text, description=text), run, *arguments, **defaults
-        )
+    return declare
+
+
+def verbs(*commands: tuple[Any, ...]) -> Declare:
+    """The function that declares the commands below a command: name, help in a line, the function
+    that does its work, arguments."""
+
+    def declare(parser: argparse.ArgumentParser) -> None:
+        dest = f"{parser.prog} command"
+        below = parser.add_subparsers(dest=dest, required=True, metavar="ACTION")
+        for name, text, run, *arguments in commands:
+            declared(run, *arguments)(below.add_parser(name, help=text, description=text))
+
+    return declare
 
 
 def site(

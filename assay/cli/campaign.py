@@ -109,34 +109,28 @@ def narrowing_of(arguments: argparse.Namespace) -> Narrowing:
     )
 
 
-def declare_plan(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay plan`."""
-    shared.declare(
-        parser,
-        plan_command,
-        *(shared.MAYBE_CAMPAIGN, shared.site(), *shared.NARROWING, shared.BUILDER),
-        shared.JSON,
-    )
+declare_plan = shared.declared(
+    plan_command,
+    *(shared.MAYBE_CAMPAIGN, shared.site(), *shared.NARROWING, shared.BUILDER),
+    shared.JSON,
+)
 
 
-def declare_run(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay run`."""
-    shared.declare(
-        parser,
-        run_command,
-        shared.MAYBE_CAMPAIGN,
-        shared.site(None, f"default: {shared.DEFAULT_SITE}, or where the resumed run began"),
-        *shared.NARROWING,
-        shared.argument(
-            "--resume RUN", "go on with this run; with --blocks N, add N blocks to one that ended"
-        ),
-        shared.argument(
-            "--until",
-            "with --resume: add blocks until what the campaign asks is known, at most --blocks;"
-            " default: as many as the run has",
-            choices=["decided"],
-        ),
-        shared.flag("--plain", "plain lines even on a terminal"),
-        shared.flag("--no-report", "write no report at the end"),
-        *(shared.JSON, shared.BUILDER),
-    )
+declare_run = shared.declared(
+    run_command,
+    shared.MAYBE_CAMPAIGN,
+    shared.site(None, f"default: {shared.DEFAULT_SITE}, or where the resumed run began"),
+    *shared.NARROWING,
+    shared.argument(
+        "--resume RUN", "go on with this run; with --blocks N, add N blocks to one that ended"
+    ),
+    shared.argument(
+        "--until",
+        "with --resume: add blocks until what the campaign asks is known, at most --blocks;"
+        " default: as many as the run has",
+        choices=["decided"],
+    ),
+    shared.flag("--plain", "plain lines even on a terminal"),
+    shared.flag("--no-report", "write no report at the end"),
+    *(shared.JSON, shared.BUILDER),
+)

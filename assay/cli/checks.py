@@ -10,12 +10,11 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import yaml
 
-from assay.cli import arguments as shared
-from assay.cli.arguments import CHECK_FOLDERS, JSON, argument
+from assay.cli.arguments import CHECK_FOLDERS, argument, declared
 from assay.schema.document import allowed_text, clipped, did_you_mean, listed
 from assay.screens.screen import Screen
 from assay.terminal import say
@@ -23,27 +22,9 @@ from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
 from checks.common.sizing import SizingKeys
 from records.errors import AssayError, ExitStatus
-from records.forms import Form, Part, as_text, key
 from reports.show.tables import Column
 
 INDENT = " " * 6
-
-
-class CheckPart(Part):
-    """A check."""
-
-    name: Annotated[str, key("Its name.")]
-    title: Annotated[str, key("Its title.")]
-    measures: Annotated[str, key("Quantity that it measures, in a phrase.")]
-    program: Annotated[str, key("Whose program it runs.")]
-    needs: Annotated[list[str], key("Features that an environment must have.")]
-    folder: Annotated[str, key("Its path.")]
-
-
-class ChecksForm(Form, kw_only=True):
-    """`assay checks`: what can be measured."""
-
-    checks: Annotated[list[CheckPart], key("Every check.")]
 
 
 def checks_command(arguments: argparse.Namespace) -> int:
@@ -56,13 +37,10 @@ def checks_command(arguments: argparse.Namespace) -> int:
     if arguments.files:
         raise AssayError(f"checks: {arguments.files[0]!r} follows CHECK; allowed is one CHECK")
     if name is None:
-        _list([_overview(check) for check in CHECKS.values()], as_json=arguments.json)
-        return ExitStatus.PASS
+        return _list()
     if name not in CHECKS:
         hint = did_you_mean(name, CHECKS)
         raise AssayError(f"no check {name!r}{hint}; there are {listed(CHECKS)}")
-    if arguments.json:
-        raise AssayError("checks: --json lists the checks; leave CHECK out")
     check = CHECKS[name]
     # Lines that were broken for another width; lists and tables stay as they are.
     purpose = re.sub(r"(?<=\S)\n(?=[^\s\-*|])", " ", _purpose(check))
@@ -71,32 +49,24 @@ def checks_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
-def _list(checks: list[CheckPart], *, as_json: bool) -> None:
-    """Print a line a check."""
-    if as_json:
-        print(as_text(ChecksForm(checks=checks)), end="")
-        return
+def _list() -> int:
+    """Print a line a check: what it measures, in a phrase, and what an environment must have."""
     screen, rows = Screen(), []
-    for check in checks:
-        needs = [need.upper() for need in check.needs if ":" not in need]
-        needs += [check.program] if len(needs) < len(check.needs) else []
-        rows.append((check.name, check.measures, ", ".join(needs)))
+    for check in CHECKS.values():
+        phrase, _, _ = _purpose(check).partition("\n\n")
+        needs = [need.upper() for need in sorted(check.features) if ":" not in need]
+        needs += [_program(check)] if len(needs) < len(check.features) else []
+        measures = " ".join(phrase.split()).removesuffix(".") or check.title
+        rows.append((check.name, measures, ", ".join(needs)))
     screen.table([Column("check"), Column("measures"), Column("needs")], rows)
     screen.line("explain one with: assay checks CHECK")
+    return ExitStatus.PASS
 
 
-def _overview(check: CheckDefinition[Any]) -> CheckPart:
-    """The line of a check. The program is our own, or one that a site names under `programs`."""
-    phrase, _, _ = _purpose(check).partition("\n\n")
+def _program(check: CheckDefinition[Any]) -> str:
+    """Whose program a check runs: our own, or one that a site names under `programs`."""
     foreign = sorted(f for f in check.features if f.startswith("program:"))
-    return CheckPart(
-        name=check.name,
-        title=check.title,
-        measures=" ".join(phrase.split()).removesuffix(".") or check.title,
-        program=f"the site's {foreign[0].removeprefix('program:')}" if foreign else "our own",
-        needs=sorted(check.features),
-        folder=str(check.folder),
-    )
+    return f"the site's {foreign[0].removeprefix('program:')}" if foreign else "our own"
 
 
 def _purpose(check: CheckDefinition[Any]) -> str:
@@ -105,9 +75,9 @@ def _purpose(check: CheckDefinition[Any]) -> str:
 
 def _page(check: CheckDefinition[Any]) -> Iterator[str]:
     """Lines on parameters, metrics and an example of a check."""
-    overview, schema = _overview(check), check.parameters.model_json_schema(by_alias=True)
-    yield f"program  {overview.program}, in {overview.folder}"
-    yield f"needs    {', '.join(overview.needs)}\n\nparameters"
+    schema = check.parameters.model_json_schema(by_alias=True)
+    yield f"program  {_program(check)}, in {check.folder}"
+    yield f"needs    {', '.join(sorted(check.features))}\n\nparameters"
     required = schema.get("required", [])
     for name in sorted(schema["properties"], key=lambda name: name not in required):
         node = schema["properties"][name]
@@ -135,18 +105,14 @@ def _indented(text: str | None) -> str:
     return INDENT + " ".join((text or "").split())
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay checks`."""
-    shared.declare(
-        parser,
-        checks_command,
-        argument("name CHECK", "explain this one", nargs="?"),
-        argument(
-            "files FILE",
-            "after the word try, CAMPAIGN[:NAME] and a captured output: what the expressions of"
-            " a campaign's command catch in it",
-            nargs="*",
-        ),
-        CHECK_FOLDERS,
-        JSON,
-    )
+declare = declared(
+    checks_command,
+    argument("name CHECK", "explain this one", nargs="?"),
+    argument(
+        "files FILE",
+        "after the word try, CAMPAIGN[:NAME] and a captured output: what the expressions of"
+        " a campaign's command catch in it",
+        nargs="*",
+    ),
+    CHECK_FOLDERS,
+)

@@ -18,8 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
 from assay import BASE, ROOT, setup_command
-from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, argument
+from assay.cli.arguments import JSON, argument, declared
 from assay.commands import output_of
 from assay.sites.description import EnvironmentDescription
 from assay.sites.loading import SlurmSite, load_site
@@ -242,11 +241,8 @@ def _summary(found: Sequence[Requirement], optional: str) -> str:
     return f"{count}: {first}{again}"
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay doctor`."""
-    shared.declare(
-        parser,
-        doctor_command,
-        argument("--site SITE", "check what this site needs"),
-        JSON,
-    )
+declare = declared(
+    doctor_command,
+    argument("--site SITE", "check what this site needs"),
+    JSON,
+)

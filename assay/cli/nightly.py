@@ -14,13 +14,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.cli.arguments import CHECK_FOLDERS, HISTORY, JSON, NEWEST, Verbs, argument, flag, site
-from assay.nightly import Notifier, failure_notice, judge_nights, notices_of, show_night
+from assay import nightly
+from assay.cli.arguments import CHECK_FOLDERS, HISTORY, JSON, NEWEST, argument, flag, site, verbs
 from assay.run.start import start_run
 from assay.run.status import run_of
-from assay.schedule import KINDS, Schedule, parse_time, surroundings_of
 from assay.schema.loading import load_campaign
-from assay.screens.pages import print_form
+from assay.screens.pages import print_form, show_pages
 from assay.sites.loading import add_checks_of
 from assay.sites.site_file import chosen, read_site_file
 from records.errors import AssayError, ExitStatus, UnreachableError
@@ -31,8 +30,10 @@ from records.history.store import Store, no_nights
 from records.run.run_directory import open_run
 from records.text.plain_text import masked
 from reports.notation.units import count_text
+from reports.render.formats import junit
 from reports.verdicts.nightly import forms
 from reports.verdicts.nightly.evidence import read_night
+from reports.verdicts.nightly.result import night_result
 
 
 def now_text() -> str:
@@ -43,7 +44,7 @@ def now_text() -> str:
 def run_command(arguments: argparse.Namespace) -> int:
     """Run the night; gives the exit status of its judgement."""
     refuse_odd_limits(arguments)
-    notifier = Notifier(arguments.history)
+    notifier = nightly.Notifier(arguments.history)
     try:
         status = start_run(arguments.campaign, arguments.site, False)
     except Exception as error:
@@ -51,17 +52,17 @@ def run_command(arguments: argparse.Namespace) -> int:
         if not isinstance(error, UnreachableError):  # without a cluster no night was due
             _keep(missed, arguments.history)
         name, when = f"{missed.campaign} on {missed.site}", f"{missed.date} UTC."
-        notifier.send([failure_notice(f"{name}: no night", missed.reason, when)])
+        notifier.send([nightly.failure_notice(f"{name}: no night", missed.reason, when)])
         raise
     try:
         night, values = read_night(open_run(status.run_id).path)
         with Store(arguments.history, create=True) as store:
             store.add(night, values)
-            return _judge(store, night.site, night.campaign, arguments, notifier)
+            return _judge(store, night.site, night.campaign, arguments, notifier, rerun=True)
     except Exception as error:
         site, campaign = _whose(arguments)
         title = f"{campaign} on {site}: night not finished"
-        notifier.send([failure_notice(title, error, f"Run {status.run_id}.")])
+        notifier.send([nightly.failure_notice(title, error, f"Run {status.run_id}.")])
         raise
 
 
@@ -88,11 +89,11 @@ def schedule_command(arguments: argparse.Namespace) -> int:
     name = load_campaign(arguments.campaign).name
     folder, _, part = arguments.site.partition(":")
     file = read_site_file(folder)
-    needed = ((), "") if file.virtual_cluster else surroundings_of(chosen(file, part))
+    needed = ((), "") if file.virtual_cluster else nightly.surroundings_of(chosen(file, part))
     words = ("nightly", "run", "--campaign", arguments.campaign, "--site", arguments.site)
-    schedule = Schedule(
+    schedule = nightly.Schedule(
         f"assay-{name}-{arguments.site.replace(':', '-')}",
-        *parse_time(arguments.at),
+        *nightly.parse_time(arguments.at),
         command=(str(Path(sys.executable).with_name("assay")), *words),
         folder=Path.cwd(),
         job_options=needed[0],
@@ -142,9 +143,9 @@ def accept_command(arguments: argparse.Namespace) -> int:
 def check_command(arguments: argparse.Namespace) -> int:
     """`assay nightly check`: judge the nights; gives the exit status."""
     refuse_odd_limits(arguments)
-    notifier = Notifier(arguments.history) if arguments.notify else None
+    notifier = nightly.Notifier(arguments.history) if arguments.notify else None
     with Store(arguments.history) as store:
-        return _judge(store, *_group(arguments, store), arguments, notifier)
+        return _judge(store, *_group(arguments, store), arguments, notifier, rerun=arguments.rerun)
 
 
 def refuse_odd_limits(arguments: argparse.Namespace) -> None:
@@ -160,27 +161,33 @@ def _judge(
     site: str,
     campaign: str,
     arguments: argparse.Namespace,
-    notifier: Notifier | None,
+    notifier: nightly.Notifier | None,
+    *,
+    rerun: bool,
 ) -> int:
     """Judge the nights as the options of `_JUDGING` say; gives the exit status.
 
     Notices go out before the pages are written. A re-run that failed gives its own exit status.
     """
-    checked, failure = judge_nights(
+    checked, failure = nightly.judge_nights(
         store,
         site,
         campaign,
         alarms_a_month=arguments.alarms_a_month,
         finds=arguments.find / 100,
-        rerun=arguments.rerun,
+        rerun=rerun,
         quiet=arguments.json,
     )
     if failure is not None:
         print(f"assay: not run again: {failure}", file=sys.stderr)
     if notifier is not None:
-        notifier.send(notices_of(checked, failure))
+        notifier.send(nightly.notices_of(checked, failure))
     status = checked.status if failure is None else failure.status
-    show_night(checked, arguments.out, status, json=arguments.json)
+    result, name = night_result(checked, status), f"{campaign}-nightly-{site}"
+    folder = arguments.out or Path(checked.history_file).parent / name
+    tests = junit(result.tests, f"{campaign} on {site}, {checked.night.date}")
+    further = {"junit.xml": "".join(tests)}
+    show_pages(result, folder, as_json=arguments.json, name="night", further=further)
     return status
 
 
@@ -229,25 +236,26 @@ _JUDGING = (
         default=100 * USUAL_FINDS,
     ),
     argument("--out", "folder for pages, JSON and JUnit XML", type=Path),
-    flag("--rerun", "run suspicious cases again, now"),
     JSON,
 )
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the commands below `assay nightly`."""
-    verbs = Verbs(parser)
-    text = "run the campaign, add it to the history, judge it"
-    verbs.add("run", text, run_command, *_NIGHT, HISTORY, *_JUDGING, rerun=True)
-    verbs.add(
+declare = verbs(
+    (
+        "run",
+        "run the campaign, add it to the history, judge it",
+        run_command,
+        *(*_NIGHT, HISTORY, *_JUDGING),
+    ),
+    (
         "schedule",
         "print a schedule of the nightly run",
         schedule_command,
-        argument("--with", "what starts it", dest="kind", required=True, choices=KINDS),
+        argument("--with", "what starts it", dest="kind", required=True, choices=nightly.KINDS),
         *_NIGHT,
         argument("--at", "when it starts, e.g. 02:30", default="02:30"),
-    )
-    verbs.add(
+    ),
+    (
         "add",
         "add a run to the history",
         add_command,
@@ -255,17 +263,22 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--rerun-of RUN", "it ran suspicious cases of this run again"),
         flag("--elsewhere", "and did so on other nodes"),
         JSON,
-    )
-    verbs.add(
+    ),
+    (
         "check",
         "judge the nights not judged yet",
         check_command,
         *(HISTORY, *_WHOSE, *_JUDGING, CHECK_FOLDERS),
+        flag("--rerun", "run suspicious cases again, now"),
         flag("--notify", "tell those whom the history names (docs/monitoring.md)"),
-    )
-    changes = flag("--changes", "the changes that were found")
-    verbs.add("show", "what the history holds", show_command, HISTORY, *_WHOSE, changes, JSON)
-    verbs.add(
+    ),
+    (
+        "show",
+        "what the history holds",
+        show_command,
+        *(HISTORY, *_WHOSE, flag("--changes", "the changes that were found"), JSON),
+    ),
+    (
         "accept-change",
         "take changes as the new reference",
         accept_command,
@@ -274,4 +287,5 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--author", "who accepts; default: the user's name"),
         argument("--reason", "why the change is accepted; prompted for on a terminal if omitted"),
         JSON,
-    )
+    ),
+)

@@ -14,21 +14,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from assay.cli import arguments as shared
-from assay.cli.arguments import HISTORY, JSON, NEWEST, RUN, argument, flag, pictures
+from assay.cli.arguments import HISTORY, JSON, NEWEST, RUN, argument, declared, pictures
 from assay.documents.report import FORMATS, Report, build_report, take_out
-from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for, run_of
+from assay.run.status import BAD, ReasonPart, StatusForm, run_of, run_status
 from assay.screens.pages import print_or_write, print_result
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
 from records.errors import AssayError, ExitStatus
-from records.flags import INVALID_ON_PURPOSE
 from records.forms import Form, as_text, key
 from records.history import DEFAULT_HISTORY
 from records.history.reading import read_history
 from records.history.store import Store, no_nights
 from records.run.run_directory import RunDirectory, open_run
-from reports.analysis.run import Analysis, analyse
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render import html
 from reports.render.files import find_browser, write_file
@@ -65,7 +63,8 @@ def report_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(as_text(report_form(made.analysis, made.files)), end="")
     else:
-        _show(made, failed_for(_bad(made.analysis)))
+        is_bad = any(made.analysis.counts[status] for status in BAD)
+        _show(made, run_status(run).reasons if is_bad else ())
     if not arguments.format and "pdf" not in formats:
         print("no report.pdf: no Chromium found (apt-get install chromium)", file=sys.stderr)
     return ExitStatus.PASS
@@ -87,17 +86,6 @@ def _show(made: Report, failed: Sequence[ReasonPart]) -> None:
         return
     for path in others:
         screen.line(path, indent=2)
-
-
-def _bad(analysis: Analysis) -> list[Bad]:
-    """The counted launches that ended badly, those on purpose left out."""
-    found = []
-    for launch in analysis.bad_launches:
-        if launch.counted and launch.status in BAD and INVALID_ON_PURPOSE not in launch.flags:
-            case = analysis.run.case(launch)
-            output = (launch.artifacts or {}).get("stderr")
-            found.append(Bad(launch.status, launch.reason, case.environment, case.check, output))
-    return found
 
 
 def end(status: StatusForm, code: ExitStatus, *, report: bool, as_json: bool) -> None:
@@ -122,17 +110,14 @@ def _report_of(run: str) -> Report | None:
         return None
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay report`."""
-    shared.declare(
-        parser,
-        report_command,
-        NEWEST,
-        argument("--format", None, action="append", choices=FORMATS),
-        argument("--out", "folder; default: RUN/report", type=Path),
-        pictures("of the page", only=True),
-        JSON,
-    )
+declare = declared(
+    report_command,
+    NEWEST,
+    argument("--format", None, action="append", choices=FORMATS),
+    argument("--out", "folder; default: RUN/report", type=Path),
+    pictures("of the page", only=True),
+    JSON,
+)
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
@@ -158,16 +143,13 @@ def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
     return first.path, run_of(arguments.run_b, fits, kind, f"assay run {campaign}").path
 
 
-def declare_compare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay compare`."""
-    shared.declare(
-        parser,
-        compare_command,
-        argument("run_a RUN", RUN),
-        argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
-        argument("--html FILE", "also write it as a page", type=Path),
-        *(HISTORY, JSON),
-    )
+declare_compare = declared(
+    compare_command,
+    argument("run_a RUN", RUN),
+    argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
+    argument("--html FILE", "also write it as a page", type=Path),
+    *(HISTORY, JSON),
+)
 
 
 def export_command(arguments: argparse.Namespace) -> int:
@@ -177,7 +159,7 @@ def export_command(arguments: argparse.Namespace) -> int:
         samples = [*_history(source)]
     else:
         analysis = analyse(load_run(open_run(arguments.source).path))
-        samples = [*run_samples(analysis, every=arguments.every)]
+        samples = [*run_samples(analysis)]
     return print_or_write(openmetrics(samples), arguments.output)
 
 
@@ -196,17 +178,13 @@ def _history(source: Path) -> Iterator[Sample]:
                 yield from night_result(newest_night(history, str(source))).samples()
 
 
-def declare_export(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay export`."""
-    shared.declare(
-        parser,
-        export_command,
-        argument(
-            "source RUN",
-            f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
-            nargs="?",
-            default=str(DEFAULT_HISTORY),
-        ),
-        flag("--every", "of a run all metrics, not the deciding ones alone"),
-        argument("--output FILE", "write it there, whole or not at all", type=Path),
-    )
+declare_export = declared(
+    export_command,
+    argument(
+        "source RUN",
+        f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
+        nargs="?",
+        default=str(DEFAULT_HISTORY),
+    ),
+    argument("--output FILE", "write it there, whole or not at all", type=Path),
+)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from assay.build import builder
 from assay.build.spack import find_spack, locked, say_with_time
-from assay.cli import arguments as shared
-from assay.cli.arguments import Verbs, argument, flag, repeated, site
+from assay.cli.arguments import argument, declared, flag, repeated, site, verbs
 from assay.onboarding.init import init_site
 from assay.screens.screen import Screen
 from assay.sites.site_file import spack_home
@@ -87,16 +86,14 @@ def init_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the commands below `assay site`."""
-    verbs = Verbs(parser)
-    verbs.add(
+declare = verbs(
+    (
         "folder",
         "lay out a folder for the sites and campaigns of your own",
         folder_command,
         argument("folder FOLDER", "made if it is not there", type=Path),
-    )
-    verbs.add(
+    ),
+    (
         "init",
         "ask Slurm, prove the answers by jobs, write site-config/NAME/site.yaml",
         init_command,
@@ -108,7 +105,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         argument("--environments LIST", "only these, with commas between"),
         argument("--work-dir DIR", "folder that all nodes see"),
         flag("--overwrite", "replace a site.yaml that exists"),
-    )
+    ),
+)
 
 
 def build_command(arguments: argparse.Namespace) -> int:
@@ -139,20 +137,15 @@ def _fill_mirror(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
-def declare_build(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay build`."""
-    shared.declare(
-        parser,
-        build_command,
-        site(),
-        argument(
-            "--environments", "only these, e.g. lam-spack,mpich-spack; default: all", default=""
-        ),
-        argument(
-            "--mirror",
-            "only fill the source mirror, for builds without the web, from the distribution's"
-            " source packages or from each recipe's own place; checksums are verified",
-            choices=["distribution", "web"],
-        ),
-        flag("--offline", "sources from the mirror only"),
-    )
+declare_build = declared(
+    build_command,
+    site(),
+    argument("--environments", "only these, e.g. lam-spack,mpich-spack; default: all", default=""),
+    argument(
+        "--mirror",
+        "only fill the source mirror, for builds without the web, from the distribution's"
+        " source packages or from each recipe's own place; checksums are verified",
+        choices=["distribution", "web"],
+    ),
+    flag("--offline", "sources from the mirror only"),
+)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, NEWEST
+from assay.cli.arguments import JSON, NEWEST, declared
 from assay.run.status import run_of, run_status
 from records.errors import ExitStatus
 from records.forms import as_text
@@ -25,6 +24,4 @@ def status_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.FAIL if status.failed else ExitStatus.PASS
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay status`."""
-    shared.declare(parser, status_command, NEWEST, JSON)
+declare = declared(status_command, NEWEST, JSON)

@@ -186,11 +186,14 @@ class Driver:
             raise InfrastructureError(fault)
 
     def _allocation(self, coming: Sequence[Launch]) -> Allocation | None:
-        """The allocation in which these launches are run; None: each has a job of its own."""
-        if self.own_job is None:
-            return None
-        limit_s, _ = limits_s(coming[0].limit_s, self.site.description.longest_job_s)
-        return infrastructure.with_time_for(self.own_job, limit_s + HALTING_S)
+        """The allocation in which these launches are run; None: each has a job of its own. Raises
+        AssayError where it ends before the next launch may."""
+        if (job := self.own_job) is not None:
+            limit_s, _ = limits_s(coming[0].limit_s, self.site.description.longest_job_s)
+            if job.ends_at - ENDING_S - time.monotonic() < (next_s := limit_s + HALTING_S):
+                left = f"less than the {next_s:.0f} s are left that the next launch may take"
+                raise infrastructure.over(job, left)
+        return job
 
     def _end_jobs(self, **how: Any) -> None:
         """End the jobs of this run, and what its launches have left in that in which assay runs."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.slurm import commands
-from checks.common.slurm.job import ENDING_S, Allocation
+from checks.common.slurm.job import Allocation
 from records.errors import AssayError, ExitStatus, InfrastructureError, UnreachableError
 from records.run.plan import Plan, PlannedCase
 from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled
@@ -209,14 +209,6 @@ def own_job(site: Site) -> dict[str, str] | None:
         and described.get("Partition") == site.description.slurm_partition
     )
     return described if serves else None
-
-
-def with_time_for(own_job: Allocation, next_s: float) -> Allocation:
-    """The job that assay runs in, for the next launch, which may take `next_s`. Raises AssayError
-    where it serves no more."""
-    if own_job.ends_at - ENDING_S - time.monotonic() < next_s:
-        raise over(own_job, f"less than the {next_s:.0f} s are left that the next launch may take")
-    return own_job
 
 
 def over(own_job: Allocation, why: str) -> AssayError:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Annotated, Literal, NamedTuple, cast
+from typing import Annotated, Literal, cast
 
 from assay.plan.times import clock_of
 from records.errors import AssayError
@@ -17,30 +17,17 @@ from records.forms import Form, Part, key
 from records.run.interims import Interim, asked_blocks, has_ended
 from records.run.plan import Plan
 from records.run.queue_state import CurrentJob, read_current
-from records.run.record import CASE_ID, Status, latest_attempts
+from records.run.record import CASE_ID, latest_attempts
 from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RESULTS, RunDirectory, newest_runs, open_run
 from records.text.plain_text import grouped, one_line
-from reports.notation.labels import shortened
 
-#: Runs that are proposed, and columns of a proposal.
-MOST_OFFERED, _WIDTH = 5, 80
 Fits = Callable[[RunDirectory], bool]
 State = Literal["complete", "failed", "running", "stopped"]
 BadStatus = Literal["failed", "wrong", "lost"]
 OK: Literal["ok"] = "ok"
 #: How a launch ended that gave no number.
 BAD: tuple[BadStatus, ...] = ("failed", "wrong", "lost")
-
-
-class Bad(NamedTuple):
-    """A launch that ended badly, whose it is, and where its stderr is kept."""
-
-    status: Status
-    reason: str | None
-    environment: str
-    check: str
-    output: str | None
 
 
 class ReasonPart(Part):
@@ -149,7 +136,7 @@ def _judged(plan: Plan, interims: Sequence[Interim]) -> list[str]:
     return [*so_far, *(extension.told() for extension in plan.sequential.extensions)]
 
 
-def failed_for(bad: Sequence[Bad | Entry]) -> list[ReasonPart]:
+def failed_for(bad: Sequence[Entry]) -> list[ReasonPart]:
     """Bad launches by why they ended, the most frequent first."""
     found = []
     for group in grouped((record.status, record.reason) for record in bad):
@@ -204,17 +191,3 @@ def fitting(fits: Fits = lambda run: bool(run.plan())) -> Iterator[RunDirectory]
         with suppress(AssayError):
             if fits(run):
                 yield run
-
-
-def unsaid(what: str, *offered: tuple[str, Iterable[tuple[str, str]]]) -> AssayError:
-    """The error of a command line that does not say `what`: commands under their headings, each
-    with a text that is cut to the width of a line."""
-    lines = [what]
-    for heading, commands in offered:
-        known = list(commands)
-        widest = max((len(command) for command, _ in known), default=0)
-        lines += [f"{heading}:"] if known else []
-        for command, text in known:
-            room = max(20, _WIDTH - 4 - widest)
-            lines.append(f"  {command:{widest}}  {shortened(text, room)}".rstrip())
-    return AssayError("\n".join(lines))

@@ -116,17 +116,14 @@ def put(text: str | bytes, keys: Sequence[str | int], value: Any) -> str:
     return json.dumps(whole)
 
 
-def member(name: str, *keys: str | int, value: Any) -> Damage:
-    return of(name, lambda path: path.write_text(put(path.read_bytes(), keys, value)))
-
-
-def line(number: int, *keys: str | int, value: Any) -> Damage:
+def member(file: str, keys: Sequence[str | int], value: Any) -> Damage:
+    """Set a member of a file of JSON, or of the record in a line: "records.jsonl:4"."""
+    name, _, number = file.partition(":")
+    if not number:
+        return of(name, lambda path: path.write_text(put(path.read_bytes(), keys, value)))
+    at = int(number) - 1
     return lines(
-        lambda found: [
-            *found[:number],
-            f"{put(found[number], keys, value)}\n".encode(),
-            *found[number + 1 :],
-        ]
+        lambda found: [*found[:at], f"{put(found[at], keys, value)}\n".encode(), *found[at + 1 :]]
     )
 
 
@@ -135,106 +132,84 @@ def lines(change: Callable[[list[bytes]], list[bytes]]) -> Damage:
     return of("records.jsonl", edit)
 
 
+PLAN, PROVENANCE, RECORD = "plan.json", "provenance.json", "records.jsonl:4"
+METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
+#: File and member → what it is set to.
+MEMBERS: dict[tuple[str, *tuple[str | int, ...]], Sequence[Any]] = {
+    **{(PLAN, "cases", 0, name): ODD_NAMES for name in ("id", "check", "environment")},
+    **dict.fromkeys([(PLAN, "campaign"), (PLAN, "site"), (PLAN, "environments", 0)], ODD_NAMES),
+    (PLAN, "schema"): (9, GREAT, "1"),
+    (PLAN, "blocks"): (0, -1, GREAT, 10**9, None, 1.5),
+    (PLAN, "seed"): (GREAT, "x"),
+    (PLAN, "limits"): ({"retries": "x"}, {"launch_s": -1}, {"launch_s": GREAT}, [], {"x": {}}),
+    (PLAN, "weights"): ({"hpl": -1.0}, {"hpl": GREAT}),
+    (PLAN, "variants"): ({"../x": {}}, {"v": 3}, []),
+    (PLAN, "cases"): ({}, None, [1], [{}]),
+    (PLAN, "cases", 0, "ranks"): (-1, GREAT, "2"),
+    (PLAN, "cases", 0, "params"): ([], {"n": GREAT}, {"n": [[[[1]]]]}, {"n": {"a": {"b": {}}}}),
+    (PLAN, "cases", 0, "estimate_s"): (-1.0, GREAT),
+    (PLAN, "cases", 1, "id"): (case_id("node", "mpich", runs.CASES["node"]),),  # the other's
+    (PROVENANCE, "run_id"): [*filter(None, ODD_NAMES)],
+    (PROVENANCE, "site"): (
+        *({"asked_as": odd} for odd in ODD_NAMES),
+        *({"nodes_left_out": [odd]} for odd in ODD_NAMES),
+        *({"builds": "x"}, {"nodes": GREAT}, {"network": 3}, {"nodes": -1}, []),
+    ),
+    (PROVENANCE, "environments"): [{odd: {}} for odd in ODD_NAMES],
+    (PROVENANCE, "schema"): (9,),
+    (PROVENANCE, "variables"): ([1],),
+    **dict.fromkeys([(RECORD, "run_id"), (RECORD, "case_id"), (RECORD, "nodes", 1)], ODD_NAMES),
+    (RECORD, "artifacts", "stdout"): (
+        *ODD_NAMES,
+        *("raw/../../x", "raw//x", "./raw/x", "x.out", "raw/-x", "raw/a\nb"),
+    ),
+    (RECORD, "schema"): (9, GREAT, 1),
+    (RECORD, "block"): (0, -1, 999, GREAT, "1"),
+    (RECORD, "attempt"): (0, -1, GREAT),
+    (RECORD, "status"): ("good", None, "OK"),
+    (RECORD, "check"): ("other",),
+    (RECORD, "environment"): ("other",),
+    (RECORD, "params"): ({}, {"n": GREAT}, [], {"x": [[[[[1]]]]]}),
+    (RECORD, "metrics"): ({}, [METRIC | {"value": GREAT}], [METRIC | {"value": "1"}], [1]),
+    (RECORD, "flags"): ("x", [1]),
+    (RECORD, "artifacts"): ([], {"stdout": 1}),
+}
+
+
 def damages() -> Iterator[tuple[str, str, Damage]]:
-    for file in ("plan.json", "provenance.json", "records.jsonl", "campaign.yaml"):
+    for file in (PLAN, PROVENANCE, "records.jsonl", "campaign.yaml"):
         for name, change in KINDS.items():
             yield f"{file} is a {name}", file, of(file, change)
-    for file in ("plan.json", "provenance.json", "records.jsonl"):
+    for file in (PLAN, PROVENANCE, "records.jsonl"):
         for name, text in CONTENTS.items():
             if (file, name) != ("records.jsonl", "empty"):
                 yield f"{file} holds {name}", file, of(file, content(text))
-    for file in ("plan.json", "provenance.json"):
+    for file in (PLAN, PROVENANCE):
         yield f"{file} is truncated", file, of(file, spoiled(lambda text: text[: len(text) // 2]))
         yield f"{file} is missing", file, of(file, Path.unlink)
-    yield from plans()
-    yield from provenances()
-    yield from records()
-
-
-def plans() -> Iterator[tuple[str, str, Damage]]:
-    cases = [("cases", 0, name) for name in ("id", "check", "environment")]
-    for keys in (*cases, ("campaign",), ("site",), ("environments", 0)):
-        for odd in ODD_NAMES:
-            yield f"plan {keys} is {odd[:9]!r}", "plan.json", member("plan.json", *keys, value=odd)
-    members: dict[tuple[str | int, ...], tuple[Any, ...]] = {
-        ("schema",): (9, GREAT, "1"),
-        ("blocks",): (0, -1, GREAT, 10**9, None, 1.5),
-        ("seed",): (GREAT, "x"),
-        ("limits",): ({"retries": "x"}, {"launch_s": -1}, {"launch_s": GREAT}, [], {"x": {}}),
-        ("weights",): ({"hpl": -1.0}, {"hpl": GREAT}),
-        ("variants",): ({"../x": {}}, {"v": 3}, []),
-        ("cases",): ({}, None, [1], [{}]),
-        ("cases", 0, "ranks"): (-1, GREAT, "2"),
-        ("cases", 0, "params"): ([], {"n": GREAT}, {"n": [[[[1]]]]}, {"n": {"a": {"b": {}}}}),
-        ("cases", 0, "estimate_s"): (-1.0, GREAT),
-        ("cases", 1, "id"): (case_id("node", "mpich", runs.CASES["node"]),),  # that of the other
-    }
-    for keys, values in members.items():
+    for (file, *keys), values in MEMBERS.items():
         for value in values:
-            told = f"plan {keys} is {str(value)[:20]}"
-            yield told, "plan.json", member("plan.json", *keys, value=value)
-
-
-def provenances() -> Iterator[tuple[str, str, Damage]]:
-    file = "provenance.json"
-    for odd in ODD_NAMES:
-        shown = f"{odd[:9]!r}"
-        if odd:
-            yield f"run id is {shown}", file, member(file, "run_id", value=odd)
-        yield f"asked as {shown}", file, member(file, "site", value={"asked_as": odd})
-        yield f"left out {shown}", file, member(file, "site", value={"nodes_left_out": [odd]})
-        yield f"environment {shown}", file, member(file, "environments", value={odd: {}})
-    sites: tuple[Any, ...] = ({"builds": "x"}, {"nodes": GREAT}, {"network": 3}, {"nodes": -1}, [])
-    for value in sites:
-        yield f"site is {str(value)[:20]}", file, member(file, "site", value=value)
-    yield "schema is 9", file, member(file, "schema", value=9)
-    yield "variables are a list", file, member(file, "variables", value=[1])
-    yield "another run", "records.jsonl:1", member(file, "run_id", value="20990101T000000Z-ffff")
-
-
-def records() -> Iterator[tuple[str, str, Damage]]:
-    file = "records.jsonl:4"
-    for odd in ODD_NAMES:
-        shown = f"{odd[:9]!r}"
-        yield f"record of run {shown}", file, line(3, "run_id", value=odd)
-        yield f"record of case {shown}", file, line(3, "case_id", value=odd)
-        yield f"record on node {shown}", file, line(3, "nodes", 1, value=odd)
-        yield f"artifact {shown}", file, line(3, "artifacts", "stdout", value=odd)
-    for odd in ("raw/../../x", "raw//x", "./raw/x", "x.out", "raw/-x", "raw/a\nb"):
-        yield f"artifact {odd!r}", file, line(3, "artifacts", "stdout", value=odd)
-    metric = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
-    for key, values in {
-        "schema": (9, GREAT, 1),
-        "block": (0, -1, 999, GREAT, "1"),
-        "attempt": (0, -1, GREAT),
-        "status": ("good", None, "OK"),
-        "check": ("other",),
-        "environment": ("other",),
-        "params": ({}, {"n": GREAT}, [], {"x": [[[[[1]]]]]}),
-        "metrics": ({}, [metric | {"value": GREAT}], [metric | {"value": "1"}], [1]),
-        "flags": ("x", [1]),
-        "artifacts": ([], {"stdout": 1}),
-    }.items():
-        for value in values:
-            yield f"`{key}` is {str(value)[:20]}", file, line(3, key, value=value)
+            yield f"{file} {keys} is {str(value)[:20]!r}", file, member(file, keys, value)
+    other = member(PROVENANCE, ["run_id"], "20990101T000000Z-ffff")
+    yield "another run", "records.jsonl:1", other
     for name, text in {**CONTENTS, "empty": b"\n"}.items():
         change = lines(lambda found, text=text: [*found[:3], text, *found[3:]])  # type: ignore[misc]
-        yield f"a line holds {name}", file, change
+        yield f"a line holds {name}", RECORD, change
     half = lines(lambda found: [*found[:3], found[3][:40] + b"\n", *found[4:]])
-    yield "half a line", file, half
+    yield "half a line", RECORD, half
     joined = lines(lambda found: [*found[:3], found[3][:-1] + found[4], *found[5:]])
-    yield "two records in a line", file, joined
+    yield "two records in a line", RECORD, joined
 
 
 def chained() -> Iterator[tuple[str, str, Damage]]:
     """Damages that only a chain can show."""
     file = "records.jsonl:5"
-    yield "value halved", file, line(3, "metrics", 0, "value", value=1.0)
+    yield "value halved", file, member(RECORD, ["metrics", 0, "value"], 1.0)
     yield "line removed", "records.jsonl:4", lines(lambda found: [*found[:3], *found[4:]])
     yield "half removed", "records.jsonl:7", lines(lambda found: found[: len(found) // 2])
     yield "all removed", "records.jsonl", lines(lambda found: [])
     yield "records missing", "records.jsonl", of("records.jsonl", Path.unlink)
-    yield "question changed", "plan.json", member("plan.json", "question", value="x")
+    yield "question changed", PLAN, member(PLAN, ["question"], "x")
     for name, change in KINDS.items():
         if name != "link":
             yield f"seal is a {name}", SEAL, of(SEAL, change)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is still to be run, from a plan and the records so far; jobs of a run: ended and waited for,
-told that they are needed; without a cluster."""
+"""What is still to be run, from a plan and the records so far, also of an early Assay; jobs of a
+run: ended and waited for, told that they are needed; without a cluster."""
 
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,15 +13,21 @@ from assay.run import infrastructure
 from assay.run.infrastructure import end_jobs, end_steps
 from assay.run.launches import in_sessions, launches_to_come
 from assay.run.progress import Interruption, Waiting
+from assay.run.status import run_status
 from assay.schema.loading import campaign_from_text
+from assay.sites.site import SiteFacts
+from assay.sites.site_file import read_description
 from assay.tests.test_partition import SITE, say
 from assay.tests.test_partition import site as site_of_scripts
 from checks.common.slurm.commands import Answer
 from records.errors import AssayError, InfrastructureError
 from records.run.queue_state import QueueState
+from records.run.run_directory import open_run
 from records.tests.made import record
 from records.waiting import CLEARING_S
 
+#: A run of an early Assay.
+RUN = Path(__file__).parents[2] / "reports" / "tests" / "stored_run"
 CAMPAIGN = """
 schema: 1
 name: small
@@ -76,6 +83,28 @@ def test_what_is_done_is_not_run_again_but_what_was_lost_is():
     left = list(launches_to_come(plan(), done))
     assert keys(left) == [everything[3], everything[7]]
     assert [launch.attempt for launch in left] == [3, 1]
+
+
+def test_its_campaign_is_planned_with_the_same_ids_and_parameters():
+    run = open_run(str(RUN))
+    described = read_description("virtual").environments
+    features = {name: set(environment.features) for name, environment in described.items()}
+    campaign = campaign_from_text("quick.yaml", run.campaign_file.read_text())
+    today = make_plan(campaign, SiteFacts("virtual", 4, 1, 2**33, features))
+    cases = {case.id: case for case in today.cases}
+    for case in run.plan().cases:
+        assert cases[case.id].params == case.params
+        assert (cases[case.id].ranks, cases[case.id].nodes) == (case.ranks, case.nodes)
+
+
+def test_what_it_lacks_is_what_a_resumed_run_would_launch():
+    run = open_run(str(RUN))
+    (launch,) = launches_to_come(run.plan(), run.records())
+    assert (launch.check, launch.environment, launch.params["ranks"]) == ("startup", "lam", 1)
+    assert (launch.block, launch.attempt) == (5, 1)
+    status = run_status(run)
+    assert (status.done, status.planned, status.failed) == (74, 75, 0)
+    assert status.counts == {"ok": 74, "failed": 0, "wrong": 0, "lost": 0}
 
 
 site = site_of_scripts

@@ -31,19 +31,30 @@ NAMES = ("mpich", "openmpi", "lam-lamd")
 
 
 def a_run(
-    folder: Path, blocks: int, until: int | None = None, failing: Collection[str] = ()
+    folder: Path,
+    blocks: int,
+    until: int | None = None,
+    failing: Collection[str] = (),
+    *,
+    ranks: Collection[int] = (2,),
+    scatter: float = 0.0,
 ) -> RunDirectory:
-    """A run of a fixed number of blocks, with records up to one; some environments always fail."""
-    cases = [case("startup", name, {"ranks": 2}) for name in NAMES]
+    """A run of a fixed number of blocks, with records up to one; some environments always fail.
+    With a `scatter` of 0.015 mpich and openmpi are not told apart."""
+    sizes = [({"ranks": n, "ranks_per_node": 1}, n) for n in ranks]
+    cases = [case("startup", name, *size) for name in NAMES for size in sizes]
     last = until or blocks
 
     def edit(record: dict[str, Any]) -> dict[str, Any] | None:
+        seed = record["block"], NAMES.index(record["environment"])
+        factor = float(np.exp(scatter * np.random.default_rng(seed).standard_normal()))
+        for metric in record["metrics"]:
+            metric["value"] *= factor
         if record["environment"] in failing:
             record |= {"status": "failed", "reason": "it crashed", "metrics": []}
         return record if record["block"] <= last else None
 
-    path = write_run(folder / "run", cases, blocks=blocks, edit=edit)
-    return RunDirectory(path)
+    return RunDirectory(write_run(folder / "run", cases, blocks=blocks, edit=edit))
 
 
 def more(run: RunDirectory, blocks: int | None, *, until_decided: bool = False) -> RunDirectory:
@@ -135,27 +146,12 @@ def made(tmp_path: Path) -> RunDirectory:
 
 
 def run_with(folder: Path, up_to: int, scatter: float = 0.015, **limits: float) -> RunDirectory:
-    cases = [
-        case("startup", name, {"ranks": ranks, "ranks_per_node": 1}, ranks)
-        for name in NAMES
-        for ranks in (2, 3)
-    ]
-
-    def edit(record: dict[str, Any]) -> dict[str, Any] | None:
-        """Launches that scatter so much that mpich and openmpi are not told apart."""
-        seed = record["block"], NAMES.index(record["environment"])
-        factor = float(np.exp(scatter * np.random.default_rng(seed).standard_normal()))
-        for metric in record["metrics"]:
-            metric["value"] *= factor
-        return record if record["block"] <= up_to else None
-
-    path = write_run(folder / "run", cases, blocks=10, edit=edit)
-    plan = json.loads((path / "plan.json").read_text())
+    run = a_run(folder, 10, up_to, ranks=(2, 3), scatter=scatter)
+    plan = json.loads(run.plan_file.read_text())
     plan["sequential"] = {"interims": INTERIMS, "until": ["score", "checks"]}
-    plan["limits"] = limits
-    (path / "plan.json").write_text(json.dumps(plan))
-    chained(path)
-    return RunDirectory(path)
+    run.plan_file.write_text(json.dumps(plan | {"limits": limits}))
+    chained(run.path)
+    return run
 
 
 def judged(run: RunDirectory) -> Interim:

@@ -20,7 +20,7 @@ from assay.run.session import WorkFolder
 from assay.sites.loading import SlurmSite, VirtualSite
 from assay.sites.site_file import read_description
 from assay.tests.campaign_texts import virtual_site
-from assay.tests.test_stored_run import RUN
+from assay.tests.test_driver import RUN
 from checks.common.session.outcome import CompleteBuild
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.run_directory import RunDirectory

@@ -86,8 +86,8 @@ def test_forms_of_plans_and_an_acceptance(told: Told) -> None:
 
 #: Commands that act, or print what is a file itself; what they say is for people.
 WITHOUT = {
-    *("build", "schema", "nightly schedule", "cluster", "export", "site folder", "site init"),
-    *("reframe references", "reframe export"),
+    *("build", "checks", "schema", "nightly schedule", "cluster", "export", "site folder"),
+    *("site init", "reframe references", "reframe export"),
 }
 
 

@@ -169,7 +169,7 @@ def test_no_text_of_a_run_leaves_with_a_control_character(
         ["report", str(run)],
         ["report", str(run), "--pictures", "pictures"],
         ["compare", str(run), str(run), "--html", "page.html"],
-        ["export", str(run), "--every", "--output", "metrics.txt"],
+        ["export", str(run), "--output", "metrics.txt"],
         ["nightly", "add", str(run)],
         ["nightly", "check"],
         ["nightly", "check", "--json"],

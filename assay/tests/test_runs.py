@@ -87,6 +87,12 @@ def test_the_beginning_of_a_runs_id_is_enough_where_it_is_the_only_one() -> None
         open_run("20260103")
 
 
+def test_a_site_that_is_named_wins_over_where_the_run_began(capsys: Capture) -> None:
+    path = str(small_run("20260101T000000Z-0001"))
+    (said,) = refused(capsys, "run", "--resume", path, "--site", "elsewhere")
+    assert "'elsewhere': no such site" in said
+
+
 def test_a_run_is_compared_with_the_newest_other_of_its_campaign(capsys: Capture) -> None:
     names = [f"2026010{day}T000000Z-000{day}" for day in (1, 2, 3)]
     for name in names[:2]:

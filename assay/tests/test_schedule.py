@@ -12,7 +12,7 @@ import yaml
 
 from assay import ROOT
 from assay.cli import main
-from assay.schedule import Schedule, parse_time, surroundings_of
+from assay.nightly import Schedule, parse_time, surroundings_of
 from assay.sites import site_file
 from assay.sites.description import SiteFile, of_partition
 from assay.sites.site_file import complete

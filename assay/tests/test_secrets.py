@@ -89,7 +89,7 @@ def written_about(run: Path, folder: Path) -> list[Path]:
         "report {run}",
         "report {run} --pictures pictures",
         "compare {run} {run} --html compared.html",
-        "export {run} --every --output export.txt",
+        "export {run} --output export.txt",
         "nightly add {run}",
         "nightly check",
         "export --output history.txt",

@@ -1,21 +1,127 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes out of a session's pipe: messages, and what a session that breaks leaves there."""
+"""A session: its work folder, private, made anew and in no other hands; what comes out of its pipe,
+also of one that breaks; raw output of its launches, broken ones too: kept whole, cut, or refused
+with the reason."""
 
+import hashlib
 import json
+import os
+import resource
+import shutil
+import stat
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.run import session as sessions
+from assay.run.launches import RawArchives
 from assay.run.session import Session, WorkFolder
 from assay.sites.loading import SlurmSite
 from assay.sites.site_file import read_description
-from assay.tests.test_work_folder import made_run
-from checks.common.session.outcome import Launch
+from checks.common.session.outcome import Launch, Outcome
 from checks.common.slurm.job import ALLOCATION, Allocation
 from records.errors import InfrastructureError
+from records.flags import RAW_CUT, RAW_LIMIT_BYTES
+from records.input_files import RefusedFileError
+from records.run.archive import RawFiles
+from records.run.run_directory import RunDirectory
+
+INSIDE = ["control", "session"]
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A folder that everybody may write, and in which each renames only what is his own."""
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "scratch").chmod(0o1777)
+    return tmp_path / "scratch"
+
+
+@pytest.fixture
+def run(tmp_path):
+    return made_run(tmp_path)
+
+
+@pytest.fixture
+def work(run, shared):
+    made = work_folder(run, shared)
+    made.fresh_session()
+    return made
+
+
+def made_run(folder, name="20261122T000000Z-aaaa"):
+    (folder / name / "raw").mkdir(parents=True)
+    return RunDirectory(folder / name)
+
+
+def described(shared):
+    return read_description("virtual").model_copy(update={"work_dir": str(shared)})
+
+
+def work_folder(run, shared):
+    return WorkFolder(SlurmSite(described(shared)), run.path)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_all_of_it_is_private_and_every_session_begins_empty(work, shared):
+    (work.session / "file").write_text("text")
+    work.write_control("site.json", "{}")
+    for path in (work.path, work.control, work.programs, work.session):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    work.fresh_session()
+    assert names(work.session) == []
+    assert (work.control / "site.json").read_text() == "{}"
+    for path in (work.control / "site.json", work.session / "../control/site.json", "out", ""):
+        with pytest.raises(RefusedFileError):
+            work.open(str(path))
+    work.remove()
+    assert names(shared) == []
+
+
+def test_a_copied_run_directory_has_a_work_folder_of_its_own(run, tmp_path, shared):
+    copy = tmp_path / "elsewhere" / run.path.name
+    shutil.copytree(run.path, copy)
+    first, second = work_folder(run, shared), work_folder(RunDirectory(copy), shared)
+    assert first.name != second.name
+    assert first.path != second.path
+    moved = run.path.rename(tmp_path / "elsewhere" / "moved")
+    assert work_folder(RunDirectory(moved), shared).name.endswith(first.name.split("-")[-1])
+
+
+def test_what_a_link_of_a_job_leads_to_is_not_removed(tmp_path, work):
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("text")
+    (work.session / "link").symlink_to(precious)
+    work.fresh_session()
+    assert names(work.session) == []
+    assert names(precious) == ["file"]
+
+
+def test_a_leftover_that_is_nested_beyond_all_limits_is_removed(work):
+    before = Path.cwd()
+    os.chdir(work.session)
+    for _ in range(3000):
+        Path("d").mkdir()
+        os.chdir("d")
+    os.chdir(before)
+    work.fresh_session()
+    assert names(work.path) == INSIDE
+
+
+def test_a_work_folder_that_vanished_says_so(work):
+    shutil.rmtree(work.path)
+    for act in (work.fresh_session, lambda: work.write_control("site.json", "{}")):
+        with pytest.raises(InfrastructureError, match="the work folder cannot be used"):
+            act()
+
 
 LAUNCHES = [Launch(i, f"startup-{i}", "startup", "lam", {}, 2, 1, 2, 1, 1, 9.0) for i in (0, 1)]
 GOOD = {"status": "failed", "reason": "no", "launch_index": 0}
@@ -35,15 +141,12 @@ class Talking(SlurmSite):
 
 
 @pytest.fixture
-def messages_of(tmp_path):
+def messages_of(work, shared):
     """What a session gives whose ReFrame is this program."""
-    described = read_description("virtual").model_copy(update={"work_dir": str(tmp_path / "work")})
 
     def messages(program, allocation=None):
-        site = Talking(described)
+        site = Talking(described(shared))
         site.program = program
-        work = WorkFolder(site, made_run(tmp_path).path)
-        work.fresh_session()
         with Session(site, work, LAUNCHES, allocation) as session:
             return [message for message in session.messages(100.0) if message is not None]
 
@@ -146,3 +249,70 @@ def test_what_holds_the_pipe_open_after_the_end_is_not_waited_for(messages_of, m
     forked = f"if os.fork() == 0:\n    while True: {child}\n"
     heard = messages_of(forked + saying(json.dumps(GOOD)))
     assert [message.status for message in heard if message.status] == ["failed"]
+
+
+def kept(run, work, *outcomes, stem="case"):
+    """The artifacts of each outcome, one a block."""
+    with RawArchives(run, SimpleNamespace(entries=[]), print) as raw:
+        return [
+            raw.keep(work.open, stem, block, outcome) for block, outcome in enumerate(outcomes, 1)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "told"),
+    [
+        (lambda path: path.symlink_to("/etc/passwd"), "stderr is a link"),
+        (os.mkfifo, "stderr is a FIFO"),
+        (os.mkdir, "stderr is a folder"),
+        (lambda _: None, "stderr is missing"),
+    ],
+)
+def test_what_is_no_file_is_neither_followed_nor_waited_for(run, work, breaks, told):
+    stage = work.session / "stage"
+    stage.mkdir()
+    breaks(stage / "err")
+    (work.session / "out").write_text("text")
+    files = {"stdout": str(work.session / "out"), "stderr": str(stage / "err")}
+    outcomes = [Outcome("ok", files=files), Outcome("failed", "no answer", files=files)]
+    for artifacts in kept(run, work, *outcomes):
+        assert artifacts.keys() == {"stdout", "stdout_sha256"}
+    ok, failed = outcomes
+    assert (ok.status, ok.reason) == ("wrong", f"raw output refused: {told}")
+    assert failed.status == "failed"
+    assert failed.reason.startswith("no answer")
+
+
+def test_immense_output_is_cut_in_the_middle_at_little_cost(run, work):
+    source = work.session / "rfm_job.err"
+    with source.open("wb") as file:
+        file.write(b"head")
+        file.seek(5 * 2**30 - 4)
+        file.write(b"tail")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    outcome = Outcome("ok", files={"stderr": str(source)})
+    (artifacts,) = kept(run, work, outcome)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 2**10  # KiB
+    with RawFiles(run.path) as files:
+        text = files.read(artifacts["stderr"])
+    left_out = 5 * 2**30 - RAW_LIMIT_BYTES
+    assert text.startswith(b"head")
+    assert text.endswith(b"tail")
+    assert b"\n[assay: %d bytes are left out here]\n" % left_out in text
+    assert len(text) < RAW_LIMIT_BYTES + 100
+    assert (outcome.status, outcome.flags) == ("ok", [RAW_CUT])
+    assert stat.S_IMODE((run.raw / "b1.zip").stat().st_mode) == 0o600
+
+
+def test_the_values_of_a_scan_are_kept_whole_and_a_link_is_refused(run, work):
+    (work.session / "points.parquet").write_bytes(b"x" * 3_000_000)
+    (work.session / "link.parquet").symlink_to(work.session / "points.parquet")
+    paths = (work.session / f"{name}.parquet" for name in ("points", "link", "none"))
+    outcomes = [Outcome("ok", files={"points": str(path)}) for path in paths]
+    artifacts, *others = kept(run, work, *outcomes, stem="scan-1.b1.a1")
+    file = run.path / artifacts["points"]
+    assert file.read_bytes() == b"x" * 3_000_000
+    assert artifacts["points_sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert [outcome.status for outcome in outcomes] == ["ok", "wrong", "wrong"]
+    assert "points is missing" in outcomes[2].reason
+    assert not any(others)

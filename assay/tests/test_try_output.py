@@ -16,7 +16,6 @@ from assay.plan.planner import make_plan
 from assay.schema.loading import campaign_from_text, load_campaign
 from assay.screens.try_output import try_command
 from assay.sites.site import SiteFacts
-from assay.tests.published_forms import published
 from checks.common.command import CommandDefinition
 from checks.common.registry import CHECKS
 from records.errors import AssayError, ExitStatus
@@ -150,12 +149,7 @@ def test_every_check_is_listed_with_its_needs(capsys):
     assert begun == list(CHECKS)
     assert any(line.startswith("  pvm_echo  ") and line.endswith(" PVM") for line in lines)
     assert any("the site's osu" in line for line in lines)
-    checks = published("checks", told(capsys, "--json"))["checks"]
-    found = {check["name"]: check for check in checks}
-    kinds = {name: (check["program"], check["needs"]) for name, check in found.items()}
-    assert kinds["osu"] == ("the site's osu", ["mpi", "program:osu"])
-    assert kinds["pvm_echo"] == ("our own", ["pvm"])
-    assert found["ring"]["measures"].startswith("A message round a ring of all ranks")
+    assert any("A message round a ring of all" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", CHECKS)

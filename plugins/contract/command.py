@@ -10,20 +10,18 @@ import signal
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from assay.cli.accept import tell_checks
+from assay.cli.accept import STATUS, tell_checks
 from assay.cli.arguments import (
     CHECK_FOLDERS,
     JSON,
     Argument,
-    Verbs,
     argument,
     flag,
     repeated,
     site,
+    verbs,
 )
-from assay.judging import STATUS
 from assay.schema.document import clipped, did_you_mean, listed
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of
@@ -304,7 +302,7 @@ _WATCH = (
 
 
 #: Name, help, function and arguments of the commands below `assay contract`.
-_VERBS: tuple[tuple[Any, ...], ...] = (
+declare = verbs(
     (
         "watch",
         "book outages: one look, or look after look; without either judge what is booked",
@@ -372,10 +370,3 @@ _VERBS: tuple[tuple[Any, ...], ...] = (
         *(CHECK_FOLDERS, JSON),
     ),
 )
-
-
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the commands below `assay contract`."""
-    verbs = Verbs(parser)
-    for verb in _VERBS:
-        verbs.add(*verb)

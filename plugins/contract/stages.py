@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.judging import judged_run
+from assay.cli.accept import judged_run
 from assay.plan.cases import Narrowing
 from assay.plan.planner import completed, make_plan
 from assay.plan.times import earlier_times

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import msgspec
 
-from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, argument, pictures
-from assay.run.status import fitting, run_of, unsaid
+from assay.cli.arguments import JSON, argument, declared, pictures
+from assay.run.status import fitting, run_of
 from assay.screens.screen import Screen
+from assay.terminal import WIDTH
 from plugins.papers.document import make_document
 from plugins.papers.result import paper_result
 from plugins.papers.study import load_study, studies
-from records.errors import ExitStatus
+from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.run.run_directory import refuse_other
+from reports.notation.labels import shortened
 from reports.render import html, markdown
 from reports.render.files import find_browser, print_page, write_folder
 from reports.render.terminal import show
@@ -35,7 +36,12 @@ def paper_command(arguments: argparse.Namespace) -> int:
             (f"assay {'paper' if name in run_before else 'run'} {name}", load_study(name).title)
             for name in studies()
         ]
-        raise unsaid("paper: which STUDY?", ("studies", offered))
+        widest = max(len(command) for command, _ in offered)
+        lines = (
+            f"  {command:{widest}}  {shortened(title, WIDTH - 4 - widest)}"
+            for command, title in offered
+        )
+        raise AssayError("\n".join(["paper: which STUDY?", "studies:", *lines]))
     study = load_study(arguments.study)
     name = study.name
     run = run_of(
@@ -64,17 +70,14 @@ def paper_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay paper`."""
-    shared.declare(
-        parser,
-        paper_command,
-        argument(
-            "study STUDY",
-            "a year, as 2003, or a name, as ornl-1996; without it they are listed",
-            nargs="?",
-        ),
-        argument("run_name RUN", "default: the newest of the study's campaign", nargs="?"),
-        argument("--output DIR", "default: RUN/paper", type=Path),
-        *(pictures("of the document"), JSON),
-    )
+declare = declared(
+    paper_command,
+    argument(
+        "study STUDY",
+        "a year, as 2003, or a name, as ornl-1996; without it they are listed",
+        nargs="?",
+    ),
+    argument("run_name RUN", "default: the newest of the study's campaign", nargs="?"),
+    argument("--output DIR", "default: RUN/paper", type=Path),
+    *(pictures("of the document"), JSON),
+)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, MOST_NODES, NEWEST, repeated
+from assay.cli.arguments import JSON, MOST_NODES, NEWEST, declared, repeated
 from assay.run.status import run_of
 from assay.screens.pages import print_result
 from plugins.predict.predict import predict
@@ -50,20 +49,17 @@ def predict_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS if outcome.predicted else ExitStatus.INCONCLUSIVE
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay predict`."""
-    shared.declare(
-        parser,
-        predict_command,
-        NEWEST,
-        repeated("--nodes N", "may be repeated", type=int),
-        repeated(
-            "--leave-out N",
-            "predict this measured node count from the others, against the measurement; may be"
-            " repeated",
-            type=int,
-        ),
-        repeated("--environment NAME", "may be repeated"),
-        repeated("--check NAME", "predict su3_rmd or hpl alone"),
-        JSON,
-    )
+declare = declared(
+    predict_command,
+    NEWEST,
+    repeated("--nodes N", "may be repeated", type=int),
+    repeated(
+        "--leave-out N",
+        "predict this measured node count from the others, against the measurement; may be"
+        " repeated",
+        type=int,
+    ),
+    repeated("--environment NAME", "may be repeated"),
+    repeated("--check NAME", "predict su3_rmd or hpl alone"),
+    JSON,
+)

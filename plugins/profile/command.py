@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, argument
+from assay.cli.arguments import JSON, argument, declared
 from assay.terminal import say
 from plugins.profile.application_profile import ApplicationProfile, read_profile
 from plugins.profile.collecting import profile_of, read_recordings
@@ -139,22 +138,19 @@ def _summary(profile: ApplicationProfile, output: Path | None) -> Iterator[str]:
         yield f"written: {output}"
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay profile`."""
-    shared.declare(
-        parser,
-        profile_command,
-        argument("words WORD", "after --: a launcher, its options, the program", nargs="*"),
-        argument("--output FILE", "default: profile.json", type=Path),
-        argument("--show FILE", "say what is in a profile", type=Path),
-        argument("--run RUN", "of a run's case with `mpi_profile: true`", dest="run_name"),
-        argument("--case CASE", "with --run: how the id of the case begins, or its environment"),
-        argument("--mpicc CC", "compiler of the program's MPI library; default: found"),
-        argument(
-            "--folder DIR",
-            "where the ranks write meanwhile, seen by all nodes; default: here",
-            type=Path,
-            default=Path(),
-        ),
-        JSON,
-    )
+declare = declared(
+    profile_command,
+    argument("words WORD", "after --: a launcher, its options, the program", nargs="*"),
+    argument("--output FILE", "default: profile.json", type=Path),
+    argument("--show FILE", "say what is in a profile", type=Path),
+    argument("--run RUN", "of a run's case with `mpi_profile: true`", dest="run_name"),
+    argument("--case CASE", "with --run: how the id of the case begins, or its environment"),
+    argument("--mpicc CC", "compiler of the program's MPI library; default: found"),
+    argument(
+        "--folder DIR",
+        "where the ranks write meanwhile, seen by all nodes; default: here",
+        type=Path,
+        default=Path(),
+    ),
+    JSON,
+)

@@ -7,10 +7,9 @@ import argparse
 from collections.abc import Sequence
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from assay.cli.arguments import JSON, NEWEST, Verbs, argument, repeated, site
+from assay.cli.arguments import JSON, NEWEST, argument, repeated, site, verbs
 from assay.run.status import run_of
 from assay.screens.pages import print_form, print_or_write, show_pages
 from assay.screens.screen import Screen
@@ -246,7 +245,7 @@ _OF_ONE = (
 
 
 #: Name, help, function and arguments of the commands below `assay reframe`.
-_VERBS: tuple[tuple[Any, ...], ...] = (
+declare = verbs(
     (
         "suite",
         "list the test classes of a suite, and which of them a site can run",
@@ -296,10 +295,3 @@ _VERBS: tuple[tuple[Any, ...], ...] = (
         argument("--output DIR", "default: RUN/reframe", type=Path),
     ),
 )
-
-
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the commands below `assay reframe`."""
-    verbs = Verbs(parser)
-    for verb in _VERBS:
-        verbs.add(*verb)

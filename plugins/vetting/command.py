@@ -17,8 +17,7 @@ from pathlib import Path
 import msgspec
 from ClusterShell.NodeSet import NodeSet, NodeSetException
 
-from assay.cli import arguments as shared
-from assay.cli.arguments import JSON, argument, flag, site
+from assay.cli.arguments import JSON, argument, declared, flag, site
 from assay.commands import run_command
 from checks.common.slurm.commands import Slurm, is_usable, pairs
 from plugins.vetting.folder import VetFolder
@@ -223,25 +222,22 @@ def _answer(port: int, seconds: float) -> int:
     return ExitStatus.PASS
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `assay vet`."""
-    shared.declare(
-        parser,
-        vet_command,
-        argument("nodes NODE", "a node, or nodes as n[1-3]; each gets a job", nargs="*"),
-        flag("--local", "this node, without Slurm"),
-        flag("--job", "the nodes of the job that this is called in: lists of good and bad ones"),
-        site(None, "a folder of site-config/, for NODE and for the policy of --drain"),
-        argument("--steps LIST", "only these, with commas between; default: all"),
-        argument("--budget SECONDS", "of a node, without the link; default: 30", type=float),
-        argument("--disk DIR", "folder of the step disk", type=Path, default=Path("/tmp")),  # noqa: S108
-        argument("--folder DIR", "records and reference; default: results/vettings", type=Path),
-        flag("--reference", "vet five times, and make the reference that later ones are judged by"),
-        flag("--drain", "drain what is unfit and resume what is fit again, as the site allows"),
-        flag("--by-slurm", "with --local: one line, and status 0, which drains no node"),
-        flag("--unkept", "with --local --json: the caller keeps the record"),
-        argument("--neighbour NODE", "the other end of the link, or two; they run --answer"),
-        argument("--answer SECONDS", "answer a neighbour's step link, so long", type=float),
-        argument("--port", "of the link", type=int, default=28571),
-        JSON,
-    )
+declare = declared(
+    vet_command,
+    argument("nodes NODE", "a node, or nodes as n[1-3]; each gets a job", nargs="*"),
+    flag("--local", "this node, without Slurm"),
+    flag("--job", "the nodes of the job that this is called in: lists of good and bad ones"),
+    site(None, "a folder of site-config/, for NODE and for the policy of --drain"),
+    argument("--steps LIST", "only these, with commas between; default: all"),
+    argument("--budget SECONDS", "of a node, without the link; default: 30", type=float),
+    argument("--disk DIR", "folder of the step disk", type=Path, default=Path("/tmp")),  # noqa: S108
+    argument("--folder DIR", "records and reference; default: results/vettings", type=Path),
+    flag("--reference", "vet five times, and make the reference that later ones are judged by"),
+    flag("--drain", "drain what is unfit and resume what is fit again, as the site allows"),
+    flag("--by-slurm", "with --local: one line, and status 0, which drains no node"),
+    flag("--unkept", "with --local --json: the caller keeps the record"),
+    argument("--neighbour NODE", "the other end of the link, or two; they run --answer"),
+    argument("--answer SECONDS", "answer a neighbour's step link, so long", type=float),
+    argument("--port", "of the link", type=int, default=28571),
+    JSON,
+)

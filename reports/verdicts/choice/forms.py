@@ -289,8 +289,8 @@ def _cell(cell: Comparison) -> CellPart:
     return part
 
 
-def run_samples(analysis: Analysis, *, every: bool = False) -> Iterator[Sample]:
-    """Gauges of a run; `every`: all metrics, not the deciding one of each check alone."""
+def run_samples(analysis: Analysis) -> Iterator[Sample]:
+    """Gauges of a run, of each check those of its deciding metric."""
     run, whose = analysis.run, _whose(analysis.run.plan)
     text = "The run that the other run gauges are of."
     yield Sample("run_info", text, 1, {**whose, "run": run.run_id})
@@ -304,7 +304,7 @@ def run_samples(analysis: Analysis, *, every: bool = False) -> Iterator[Sample]:
         yield Sample("run_launches", "Launches by how they ended.", analysis.counts[status], labels)
     for row in analysis.rows:
         case, metric = analysis.case(row), row.series.metric
-        if not every and not analysis.register.decides(case.check, metric):
+        if not analysis.register.decides(case.check, metric):
             continue
         of_row = {"check": case.check, "environment": case.environment, "case": case.id}
         labels = {**whose, **of_row, "metric": metric, "point": pairs_text(row.series.at)}

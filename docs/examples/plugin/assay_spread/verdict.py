@@ -1,6 +1,6 @@
 """The command, the verdict and the section."""
 
-from assay.cli import arguments
+from assay.cli.arguments import JSON, NEWEST, declared
 from assay.run.status import run_of
 from assay.screens.pages import print_result
 from records.errors import ExitStatus
@@ -17,17 +17,15 @@ class SpreadForm(Form, kw_only=True):
     text: str
 
 
-def declare(parser):
-    """Declare the arguments of `assay spread`."""
-    arguments.declare(parser, spread_command, arguments.NEWEST, arguments.JSON)
-
-
 def spread_command(given):
     """Print the verdict of a run."""
     text = sentence(analyse(load_run(run_of(given.run_name).path)))
     answer = Answer(State.MEASURED, text)
     print_result(Result("", "Spread", SpreadForm(text=text), answer), as_json=given.json)
     return ExitStatus.PASS
+
+
+declare = declared(spread_command, NEWEST, JSON)
 
 
 def section(analysis, links):
