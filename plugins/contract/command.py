@@ -208,7 +208,7 @@ def _criteria(
     which it is not met."""
     attempts = course.attempts(stage.name)
     kept = documents.contract_file(folder).judgement(attempts[-1]) if attempts else None
-    judged = {one.id: one for one in kept.criteria} if kept else {}
+    judged = {one.id: one for one in kept.results} if kept else {}
     if name is not None and name not in judged:
         has = f"has {listed(judged)}" if judged else "has not been judged yet"
         raise AssayError(f"CRITERION: found {clipped(name)!r}; stage {stage.name} {has}")

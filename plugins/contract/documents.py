@@ -24,7 +24,6 @@ from assay.documents.verify import (
 )
 from assay.run.provenance import made_with
 from checks.common.registry import checks_with
-from plugins.contract.evidence import evidence_result
 from plugins.contract.forms import (
     PERIOD,
     ContractFile,
@@ -36,7 +35,7 @@ from plugins.contract.forms import (
 from plugins.contract.loading import contract_from_text, kept_criteria
 from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
 from plugins.contract.mixes import mix_facts, mix_of
-from plugins.contract.result import contract_result
+from plugins.contract.result import contract_result, evidence_result
 from plugins.contract.stability.ledger import WatchFolder
 from plugins.contract.stages import JUDGEMENTS, found_run, judged_period, lines_judged, waivers_of
 from records.errors import AssayError, InfrastructureError
@@ -251,7 +250,7 @@ def _judgement(folder: ContractFolder, then: ContractFile, entry: LogEntry) -> C
         if kept.kind == PERIOD:
             ledger = WatchFolder(folder.path / attempt.ledger)
             (seal,) = kept.files.values()
-            entries = ledger.entries()[: lines_judged(ledger.ledger, seal)]
+            entries = ledger.entries()[: lines_judged(ledger.log, seal)]
             again = judged_period(entries, waivers, day, {})
             verdicts = [
                 [(o.id, o.verdict, o.effective) for o in one.results] for one in (kept, again)

@@ -30,11 +30,10 @@ from plugins.contract.loading import LoadedStage, loaded_stage, started_stage
 from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
 from plugins.contract.mixes import NO_MIX
 from plugins.contract.model import Contract, Stability, Stage
-from plugins.contract.period import period_judgement
 from plugins.contract.risks import contract_risks
 from plugins.contract.stability.booking import booked
 from plugins.contract.stability.command import book
-from plugins.contract.stability.judge import Figures
+from plugins.contract.stability.judge import Figures, period_judgement
 from plugins.contract.stability.ledger import ClusterLook, Entry, WatchFolder, WatchTerms
 from records.criteria import MixCriterion, SpreadCriterion, SuccessCriterion, Waiver
 from records.errors import AssayError, ExitStatus
@@ -254,7 +253,7 @@ def _keep_period(
     folder: ContractFolder, stage: Stage, number: int, ledger: WatchFolder, waivers: list[Waiver]
 ) -> None:
     """Judge the looks of a period, and keep the judgement."""
-    files = {str(ledger.ledger.relative_to(folder.path)): digest(ledger.ledger)}
+    files = {str(ledger.log.relative_to(folder.path)): digest(ledger.log)}
     form = judged_period(ledger.entries(), waivers, datetime.now(UTC).date(), files)
     keep(folder, stage.name, number, form.verdict, as_text(form).encode())
 

@@ -268,7 +268,7 @@ def period(place):
         watch = WatchFolder(folder.path / "stability-1")
         watch.path.mkdir()
         for entry in ledger.entries:
-            watch.append(entry)
+            watch.add(entry)
         folder.append("begun", stage="stability", attempt=1, file="stability-1")
         return main(["contract", "next"])
 

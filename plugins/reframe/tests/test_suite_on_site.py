@@ -7,8 +7,8 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-from plugins.reframe.listing import Surroundings
-from plugins.reframe.suite_on_site import SuiteForm, configuration_for, suite_form
+from plugins.reframe.listing import Surroundings, configuration_for
+from plugins.reframe.suite_cases import SuiteForm, suite_form
 from plugins.reframe.tests.test_listing import TEST
 
 LONG: dict[str, Any] = {"name": "long", "features": ["cpu"], "extras": {"cores": 8, "share": 0.5}}

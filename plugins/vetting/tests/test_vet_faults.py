@@ -18,7 +18,7 @@ from assay import ROOT
 from assay.tests.test_run_on_cluster import pytestmark
 from checks.common.slurm.commands import fields
 from plugins.vetting.judge import KindReference, Level, Reference, Vetting
-from plugins.vetting.measuring import build_program, program_path
+from plugins.vetting.local import build_program, program_path
 from plugins.vetting.nodes import own_command
 from records.errors import ExitStatus
 from records.files import write_whole
