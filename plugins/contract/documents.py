@@ -34,7 +34,6 @@ from plugins.contract.forms import (
 )
 from plugins.contract.loading import contract_from_text, kept_criteria
 from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
-from plugins.contract.mixes import mix_facts, mix_of
 from plugins.contract.result import contract_result, evidence_result
 from plugins.contract.stability.ledger import WatchFolder
 from plugins.contract.stages import JUDGEMENTS, found_run, judged_period, lines_judged, waivers_of
@@ -93,7 +92,6 @@ def contract_file(folder: ContractFolder) -> ContractFile:
         made_with(),
         provenance_rows(provenance) if provenance else [],
         bool(provenance and provenance.site.virtual),
-        _mixes(folder, course),
     )
 
 
@@ -183,17 +181,6 @@ def _latest_runs(
         attempts = course.attempts(stage.name)
         if attempts and attempts[-1].runs:
             yield stage.name, open_run(str(found_run(folder, attempts[-1].runs[0])))
-
-
-def _mixes(folder: ContractFolder, course: ContractCourse) -> dict[str, list[tuple[str, str]]]:
-    """Results of the mixes among the runs; those that are under way or were cut short have none."""
-    found = {}
-    for name in filter(None, (entry.run for entry in course.entries)):
-        with suppress(AssayError):
-            run = open_run(str(found_run(folder, name)))
-            if run.plan().mix_blocks:
-                found[name] = mix_facts(mix_of(run))
-    return found
 
 
 def verify_contract(

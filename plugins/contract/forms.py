@@ -124,8 +124,7 @@ class KeptJudgement(Part, kw_only=True):
 @dataclass(frozen=True)
 class ContractFile:
     """All that a document of a contract shows. `kept`: the judgements by their seals; `files`:
-    checksums by name; `provenance`: facts of the latest run, in parts; `mixes`: of the mixes among
-    its runs what they came to, by run."""
+    checksums by name; `provenance`: facts of the latest run, in parts."""
 
     course: ContractCourse
     name: str
@@ -136,7 +135,6 @@ class ContractFile:
     made_with: str
     provenance: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
     virtual: bool = False
-    mixes: Mapping[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def judgement(self, attempt: StageAttempt) -> KeptJudgement | None:
         """Judgement of an attempt."""

@@ -125,15 +125,15 @@ def _stages(contract: ContractFile) -> Iterator[Block | None]:
 def _open(contract: ContractFile) -> Iterator[Block | None]:
     """Criteria that are not met or not decided, and what the design cannot decide."""
     for stage, judgement in contract.latest():
-        for result in judgement.results:
-            if result.effective != "PASS":
-                left = tuple(item for item in result.items if not item.waived)
-                item = replace(result, items=left).most_telling()
-                why = (item.note if item else "") or result.note
+        for part in judgement.results:
+            if part.effective != "PASS":
+                left = tuple(item for item in part.items if not item.waived)
+                item = replace(part, items=left).most_telling()
+                why = (item.note if item else "") or part.note
                 said = item_text(item) if item and item.low is not None else ""
-                text = f"{stage}, {result.title}: {'; '.join(filter(None, (said, why)))}"
-                badge = Badge(result.effective, TONES[result.effective])
-                yield Sentence(text.rstrip(": ") + ".", f"#{stage}-{result.id}", badge=badge)
+                text = f"{stage}, {part.title}: {'; '.join(filter(None, (said, why)))}"
+                badge = Badge(part.effective, TONES[part.effective])
+                yield Sentence(text.rstrip(": ") + ".", f"#{stage}-{part.id}", badge=badge)
         if judgement.named:
             yield Sentence(f"{stage} names {listed(judgement.named, 6)}.", tone="bad")
     for risk in contract.risks:
@@ -247,7 +247,6 @@ def _attempt(contract: ContractFile, stage: str, number: int) -> Iterator[Block 
     facts = [("began", f"{attempt.began} UTC"), ("ended", attempt.ended or "under way")]
     facts += [("run" if not place else "re-run", run) for place, run in enumerate(attempt.runs)]
     facts += [("seal of the judgement", attempt.seal)] if attempt.seal else []
-    facts += [fact for run in attempt.runs for fact in contract.mixes.get(run, ())]
     yield Facts(facts, codes=frozenset({"run", "re-run", "seal of the judgement"}))
     latest = attempt == attempts[-1]
     for part in judgement.results if judgement else ():
