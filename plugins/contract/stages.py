@@ -26,7 +26,7 @@ from assay.run.status import fitting, run_status
 from assay.sites.loading import site_to_plan_for
 from assay.sites.site import Site
 from plugins.contract.forms import ContractRisk, KeptJudgement, read_judgement
-from plugins.contract.loading import LoadedStage, loaded_stage, started_stage
+from plugins.contract.loading import LoadedStage, loaded_stage, started_stage, with_waivers
 from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
 from plugins.contract.mixes import NO_MIX
 from plugins.contract.model import Contract, Stability, Stage
@@ -168,7 +168,8 @@ def run_stage(
         for path in runs:
             if not run_status(open_run(str(path))).complete:
                 resume_run(str(path), None, live)
-    criteria, text = loaded.with_waivers(waivers_of(course, stage.name))
+    waivers = waivers_of(course, stage.name)
+    criteria, text = with_waivers(loaded.criteria, loaded.text, waivers)
     dossier = judged_run(
         open_run(str(runs[0])), criteria, text, runs[1:], rerun=True, live=live, begun=begun
     )
@@ -186,7 +187,8 @@ def judge_again(folder: ContractFolder, course: ContractCourse, stage: Stage) ->
             folder, stage, latest.number, WatchFolder(folder.path / latest.ledger), waivers
         )
         return
-    criteria, text = started_stage(course, stage, folder).with_waivers(waivers)
+    loaded = started_stage(course, stage, folder)
+    criteria, text = with_waivers(loaded.criteria, loaded.text, waivers)
     first, *others = (found_run(folder, path) for path in latest.runs)
     dossier = judged_run(open_run(str(first)), criteria, text, others)
     keep(folder, stage.name, latest.number, dossier.judgement.verdict, dossier.content)
