@@ -35,33 +35,20 @@ CONTRACT, LOG = "contract.yaml", "log.jsonl"
 #: What was done: the contract was started; an attempt at a stage began, or ended; a criterion was
 #: waived; somebody signed.
 What = Literal["started", "begun", "ended", "waived", "signed"]
-
-
 #: An entry of a log, a struct with `chain`.
 E = TypeVar("E", bound=Any)
-
-
-def _when(at: str) -> str:
-    return moment_text(at, "")
-
-
-def _given(number: int) -> str:
-    """An attempt, "" of what is none."""
-    return str(number or "")
-
-
-def _subject(name: str) -> str:
-    return name or "all of it"
 
 
 class LogEntry(Part, kw_only=True, omit_defaults=True):
     """A line of the log."""
 
-    at: Annotated[str, key("When (UTC).", "when (UTC)", _when)]
+    at: Annotated[str, key("When (UTC).", "when (UTC)", lambda at: moment_text(at, ""))]
     user: Annotated[str, key("The account that did it.", "account")]
     what: Annotated[What, key("started, begun, ended, waived, signed.", "what")]
     stage: Annotated[str, key("The stage; empty: the whole contract.", "stage")] = ""
-    attempt: Annotated[int, key("The attempt at the stage, from 1.", "attempt", _given)] = 0
+    attempt: Annotated[
+        int, key("The attempt at the stage, from 1.", "attempt", lambda number: str(number or ""))
+    ] = 0
     run: Annotated[str, key("Its run directory, from the contract's folder.")] = ""
     site: Annotated[str, key("The site.")] = ""
     file: Annotated[str, key("The file that the contract was read from.")] = ""
@@ -69,7 +56,8 @@ class LogEntry(Part, kw_only=True, omit_defaults=True):
     seal: Annotated[str, key("The SHA-256 of the judgement, or of what was signed.")] = ""
     criterion: Annotated[str, key("The criterion that is waived.", "criterion")] = ""
     subject: Annotated[
-        str, key("The node or pair that it is waived for; empty: all of it.", "for", _subject)
+        str,
+        key("The node or pair; empty: all of it.", "for", lambda name: name or "all of it"),
     ] = ""
     until: Annotated[str, key("The last day of a waiver.", "until")] = ""
     by: Annotated[str, key("Who waives or signs.", "by")] = ""
