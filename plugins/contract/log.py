@@ -39,10 +39,14 @@ What = Literal["started", "begun", "ended", "waived", "signed"]
 E = TypeVar("E", bound=Any)
 
 
+def _when(at: str) -> str:
+    return moment_text(at, "")
+
+
 class LogEntry(Part, kw_only=True, omit_defaults=True):
     """A line of the log."""
 
-    at: Annotated[str, key("When (UTC).", "when (UTC)", lambda at: moment_text(at, ""))]
+    at: Annotated[str, key("When (UTC).", "when (UTC)", _when)]
     user: Annotated[str, key("The account that did it.", "account")]
     what: Annotated[What, key("started, begun, ended, waived, signed.", "what")]
     stage: Annotated[str, key("The stage; empty: the whole contract.", "stage")] = ""

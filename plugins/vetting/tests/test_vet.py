@@ -246,7 +246,7 @@ class CutSite:
 
 def test_nodes_and_neighbours_are_those_of_the_partition(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("assay.sites.loading.load_site", lambda _: CutSite())
-    monkeypatch.setattr("plugins.vetting.command.build_program", Mock())
+    monkeypatch.setattr("plugins.vetting.local.build_program", Mock())
     words = ["vet", "--site", "virtual:cut", "--folder", str(tmp_path)]
     assert main(words) == 0
     assert sorted(capsys.readouterr().out.split()) == ["f1,f2", "f1,f3", "f2,f3"]
