@@ -11,17 +11,8 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from assay.cli import arguments as cli
 from assay.cli.accept import STATUS, tell_checks
-from assay.cli.arguments import (
-    CHECK_FOLDERS,
-    JSON,
-    Argument,
-    argument,
-    flag,
-    repeated,
-    site,
-    verbs,
-)
 from assay.schema.document import clipped, did_you_mean, listed
 from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of
@@ -205,7 +196,7 @@ def _criteria(
     which it is not met."""
     attempts = course.attempts(stage.name)
     kept = documents.contract_file(folder).judgement(attempts[-1]) if attempts else None
-    judged = {one.id: one for one in kept.criteria} if kept else {}
+    judged = {one.id: one for one in kept.results} if kept else {}
     if name is not None and name not in judged:
         has = f"has {listed(judged)}" if judged else "has not been judged yet"
         raise AssayError(f"CRITERION: found {clipped(name)!r}; stage {stage.name} {has}")
@@ -268,41 +259,45 @@ def _share(text: str) -> float:
 
 
 _STARTED = (
-    argument(
+    cli.argument(
         "--contract FOLDER", "a started contract, or how it begins; default: the one started last"
     ),
-    JSON,
+    cli.JSON,
 )
-_BY = argument("--by NAME", "who decides")
+_BY = cli.argument("--by NAME", "who decides")
 
 
-def _span(name: str, text: str, key: str = "") -> Argument:
+def _span(name: str, text: str, key: str = "") -> cli.Argument:
     """An option whose value is a time, in s."""
     dest = key or f"{name}_s"
-    return argument(f"--{name}", text, dest=dest, type=_seconds, metavar="TIME")
+    return cli.argument(f"--{name}", text, dest=dest, type=_seconds, metavar="TIME")
 
 
 _WATCH = (
-    site(),
-    argument("--folder DIR", "of the phase; default: results/stability/SITE", type=Path),
-    flag("--once", "book one look, for a timer or scrontab"),
+    cli.site(),
+    cli.argument("--folder DIR", "of the phase; default: results/stability/SITE", type=Path),
+    cli.flag("--once", "book one look, for a timer or scrontab"),
     _span("every", "time between looks; without --once book until the end"),
     _span("for", "length of the phase, e.g. 30d", "length_s"),
-    argument("--scale", "contract time that passes in a second; 720: a day in 2 min", type=float),
-    repeated("--partition", "watch only nodes of this one; may be repeated", dest="partitions"),
-    repeated("--file-system DIR", "also write a file there; may be repeated", dest="file_systems"),
-    argument("--availability SHARE", "what is promised, e.g. 99%%", type=_share),
+    cli.argument(
+        "--scale", "contract time that passes in a second; 720: a day in 2 min", type=float
+    ),
+    cli.repeated("--partition", "watch only nodes of this one; may be repeated", dest="partitions"),
+    cli.repeated(
+        "--file-system DIR", "also write a file there; may be repeated", dest="file_systems"
+    ),
+    cli.argument("--availability SHARE", "what is promised, e.g. 99%%", type=_share),
     _span("mtbi", "mean time between interrupts that is promised, e.g. 720h"),
     _span("mtti", "mean time between killed jobs that is promised"),
-    argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),
-    argument("--by NAME", "who says so"),
-    argument("--reason", "why"),
-    JSON,
+    cli.argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),
+    cli.argument("--by NAME", "who says so"),
+    cli.argument("--reason", "why"),
+    cli.JSON,
 )
 
 
-#: Name, help, function and arguments of the commands below `assay contract`.
-declare = verbs(
+#: Declares the commands below: name, help, function and arguments of each, of `assay contract`.
+declare = cli.verbs(
     (
         "watch",
         "book outages: one look, or look after look; without either judge what is booked",
@@ -313,8 +308,8 @@ declare = verbs(
         "start",
         "what a contract's stages risk, and its folder; runs nothing yet",
         start_command,
-        argument("name CONTRACT", "a name in campaigns/contracts/, or a file"),
-        *(site(), JSON),
+        cli.argument("name CONTRACT", "a name in campaigns/contracts/, or a file"),
+        *(cli.site(), cli.JSON),
     ),
     (
         "status",
@@ -326,27 +321,27 @@ declare = verbs(
         "next",
         "run the next stage, or go on with the one that was killed",
         next_command,
-        argument("stage STAGE", "this one, once more; both attempts are kept", nargs="?"),
+        cli.argument("stage STAGE", "this one, once more; both attempts are kept", nargs="?"),
         *_STARTED,
     ),
     (
         "waive",
         "accept all the same what is not met, by name and reason",
         waive_command,
-        argument("stage STAGE", "the stage"),
-        argument("criterion CRITERION", "default: all that are not met", nargs="?"),
-        argument("--subject", "only for this node, or pair of nodes as n1-n2"),
-        argument("--until", "the last day on which it holds; default: in a year"),
-        *(_BY, argument("--reason", "why"), *_STARTED),
+        cli.argument("stage STAGE", "the stage"),
+        cli.argument("criterion CRITERION", "default: all that are not met", nargs="?"),
+        cli.argument("--subject", "only for this node, or pair of nodes as n1-n2"),
+        cli.argument("--until", "the last day on which it holds; default: in a year"),
+        *(_BY, cli.argument("--reason", "why"), *_STARTED),
     ),
     (
         "sign",
         "sign a stage, or the whole contract, as it is now",
         sign_command,
-        argument("stage STAGE", "default: the whole contract", nargs="?"),
-        argument("--role", "for which party of the contract", required=True),
-        argument("--reason", "a remark"),
-        argument(
+        cli.argument("stage STAGE", "default: the whole contract", nargs="?"),
+        cli.argument("--role", "for which party of the contract", required=True),
+        cli.argument("--reason", "a remark"),
+        cli.argument(
             "--key",
             "also write the document, and sign its SHA256SUMS with this private key"
             " (ssh-keygen -Y sign)",
@@ -364,9 +359,9 @@ declare = verbs(
         "verify",
         "recompute the log, the runs and every judgement of a contract",
         verify_command,
-        argument("target DOCUMENT|CONTRACT", "default: the one started last", nargs="?"),
-        argument("--seal", "the seal on the signed paper, eight digits or more"),
-        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
-        *(CHECK_FOLDERS, JSON),
+        cli.argument("target DOCUMENT|CONTRACT", "default: the one started last", nargs="?"),
+        cli.argument("--seal", "the seal on the signed paper, eight digits or more"),
+        cli.argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
+        *(cli.CHECK_FOLDERS, cli.JSON),
     ),
 )

@@ -24,7 +24,6 @@ from assay.documents.verify import (
 )
 from assay.run.provenance import made_with
 from checks.common.registry import checks_with
-from plugins.contract.evidence import evidence_result
 from plugins.contract.forms import (
     PERIOD,
     ContractFile,
@@ -35,8 +34,7 @@ from plugins.contract.forms import (
 )
 from plugins.contract.loading import contract_from_text, kept_criteria
 from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
-from plugins.contract.mixes import mix_facts, mix_of
-from plugins.contract.result import contract_result
+from plugins.contract.result import contract_result, evidence_result
 from plugins.contract.stability.ledger import WatchFolder
 from plugins.contract.stages import JUDGEMENTS, found_run, judged_period, lines_judged, waivers_of
 from records.errors import AssayError, InfrastructureError
@@ -94,7 +92,6 @@ def contract_file(folder: ContractFolder) -> ContractFile:
         made_with(),
         provenance_rows(provenance) if provenance else [],
         bool(provenance and provenance.site.virtual),
-        _mixes(folder, course),
     )
 
 
@@ -186,17 +183,6 @@ def _latest_runs(
             yield stage.name, open_run(str(found_run(folder, attempts[-1].runs[0])))
 
 
-def _mixes(folder: ContractFolder, course: ContractCourse) -> dict[str, list[tuple[str, str]]]:
-    """Results of the mixes among the runs; those that are under way or were cut short have none."""
-    found = {}
-    for name in filter(None, (entry.run for entry in course.entries)):
-        with suppress(AssayError):
-            run = open_run(str(found_run(folder, name)))
-            if run.plan().mix_blocks:
-                found[name] = mix_facts(mix_of(run))
-    return found
-
-
 def verify_contract(
     folder: ContractFolder, document: Path | None, seal: str | None, signers: Path | None
 ) -> list[Check]:
@@ -251,7 +237,7 @@ def _judgement(folder: ContractFolder, then: ContractFile, entry: LogEntry) -> C
         if kept.kind == PERIOD:
             ledger = WatchFolder(folder.path / attempt.ledger)
             (seal,) = kept.files.values()
-            entries = ledger.entries()[: lines_judged(ledger.ledger, seal)]
+            entries = ledger.entries()[: lines_judged(ledger.log, seal)]
             again = judged_period(entries, waivers, day, {})
             verdicts = [
                 [(o.id, o.verdict, o.effective) for o in one.results] for one in (kept, again)

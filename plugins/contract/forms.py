@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -72,10 +72,12 @@ class AttemptPart(Part, kw_only=True):
 class StagePart(Part, kw_only=True):
     """A stage."""
 
-    name: Annotated[str, key("Its name.")]
-    title: Annotated[str, key("Title: what it shows.")]
-    verdict: Annotated[str, key("The verdict of its latest attempt, waivers included.")]
-    attempts: Annotated[list[AttemptPart], key("All attempts.")]
+    name: Annotated[str, key("Its name.", "stage")]
+    title: Annotated[str, key("Title: what it shows.", "shows")]
+    verdict: Annotated[str, key("The verdict of its latest attempt, waivers included.", "verdict")]
+    attempts: Annotated[
+        list[AttemptPart], key("All attempts.", "attempts", lambda all_: str(len(all_)))
+    ]
 
 
 class ContractForm(Form, kw_only=True):
@@ -118,17 +120,11 @@ class KeptJudgement(Part, kw_only=True):
         default_factory=list
     )
 
-    @property
-    def criteria(self) -> list[JudgedCriterion]:
-        """The judged criteria."""
-        return self.results
-
 
 @dataclass(frozen=True)
 class ContractFile:
     """All that a document of a contract shows. `kept`: the judgements by their seals; `files`:
-    checksums by name; `provenance`: facts of the latest run, in parts; `mixes`: of the mixes among
-    its runs what they came to, by run."""
+    checksums by name; `provenance`: facts of the latest run, in parts."""
 
     course: ContractCourse
     name: str
@@ -139,7 +135,6 @@ class ContractFile:
     made_with: str
     provenance: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
     virtual: bool = False
-    mixes: Mapping[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def judgement(self, attempt: StageAttempt) -> KeptJudgement | None:
         """Judgement of an attempt."""
@@ -160,7 +155,7 @@ class ContractFile:
         for name, judgement in self.latest():
             stage = self.course.contract.stage(name)
             weights = {one.id: one.weight for one in (stage.criteria if stage else ())}
-            for result in judgement.criteria:
+            for result in judgement.results:
                 item, weight = result.most_telling(), weights.get(result.id, 1.0)
                 if item is None or item.centre <= 0 or item.method == "count":
                     continue
@@ -206,8 +201,5 @@ class ContractFile:
         )
 
 
-def read_judgement(content: bytes) -> KeptJudgement:
-    """A kept judgement of its bytes. Raises msgspec.MsgspecError."""
-    found: Any = msgspec.json.decode(content, type=KeptJudgement)
-    assert isinstance(found, KeptJudgement)
-    return found
+#: A kept judgement of its bytes; raises msgspec.MsgspecError.
+read_judgement = msgspec.json.Decoder(KeptJudgement).decode

@@ -60,10 +60,6 @@ class LoadedStage:
             f"{name}.{_CAMPAIGN}": self.campaign.origin.text,
         }
 
-    def with_waivers(self, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:
-        """The criteria with further waivers, and their text."""
-        return _with_waivers(self.criteria, self.text, waivers)
-
 
 def load_contract(name_or_path: str) -> tuple[Contract, str, Path]:
     """The contract of a name in `campaigns/contracts/` or of a file, its text, and its file.
@@ -99,7 +95,21 @@ def loaded_stage(contract: Contract, stage: Stage, folder: Path) -> LoadedStage:
             return LoadedStage(stage, campaign, *faults.load_criteria(file, campaign.checks))
         except AssayError as error:
             raise AssayError(f"stage {stage.name}: {error}", error.status) from error
-    criteria = Criteria.model_validate(_as_criteria(stage.model_dump(), contract))
+    given = {
+        "schema": 1,
+        "name": stage.name,
+        "title": f"{contract.title}: {stage.title}"[:200],
+        "contract": contract.contract,
+        "parties": contract.parties,
+        "confidence": stage.confidence,
+        "least_launches": stage.least_launches,
+        "rerun_blocks": stage.rerun_repeats,
+        "reruns_at_most": stage.reruns_at_most,
+        "confidence_of": "all",
+        "failed_launches_at_most": stage.failures_allowed,
+        "criteria": [one.model_dump() for one in stage.criteria],
+    }
+    criteria = Criteria.model_validate(given)
     return LoadedStage(stage, campaign, criteria, _text_of(criteria))
 
 
@@ -124,10 +134,11 @@ def kept_criteria(
     their text."""
     path = folder.path / f"{stage}.{_CRITERIA}"
     text = read_text(path)
-    return _with_waivers(faults.criteria_from_text(str(path), text, checks), text, waivers)
+    return with_waivers(faults.criteria_from_text(str(path), text, checks), text, waivers)
 
 
-def _with_waivers(criteria: Criteria, text: str, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:
+def with_waivers(criteria: Criteria, text: str, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:
+    """The criteria with further waivers, and their text."""
     if not waivers:
         return criteria, text
     found = criteria.model_copy(update={"waivers": [*criteria.waivers, *waivers]})
@@ -145,25 +156,6 @@ def _campaign_of(stage: Stage, folder: Path) -> Campaign:
 def _here(name: str, folder: Path) -> str:
     """A name, or the path of the file that is there in a contract's folder."""
     return str(folder / name) if "/" in name or name.endswith((".yaml", ".yml")) else name
-
-
-def _as_criteria(stage: dict[str, Any], contract: Contract) -> dict[str, Any]:
-    """Contents that a criteria file would have for a stage."""
-    title = f"{contract.title}: {stage.get('title')}"
-    return {
-        "schema": 1,
-        "name": stage.get("name"),
-        "title": title[:200],
-        "contract": contract.contract,
-        "parties": [party.model_dump() for party in contract.parties],
-        "confidence": stage.get("confidence", 0.95),
-        "least_launches": stage.get("least_launches", 3),
-        "rerun_blocks": stage.get("rerun_repeats", 3),
-        "reruns_at_most": stage.get("reruns_at_most", 3),
-        "confidence_of": "all",
-        "failed_launches_at_most": stage.get("failures_allowed", 0),
-        "criteria": stage.get("criteria"),
-    }
 
 
 def _text_of(criteria: Criteria) -> str:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -35,19 +35,12 @@ CONTRACT, LOG = "contract.yaml", "log.jsonl"
 #: What was done: the contract was started; an attempt at a stage began, or ended; a criterion was
 #: waived; somebody signed.
 What = Literal["started", "begun", "ended", "waived", "signed"]
+#: An entry of a log, a struct with `chain`.
+E = TypeVar("E", bound=Any)
 
 
 def _when(at: str) -> str:
     return moment_text(at, "")
-
-
-def _given(number: int) -> str:
-    """An attempt, "" of what is none."""
-    return str(number or "")
-
-
-def _subject(name: str) -> str:
-    return name or "all of it"
 
 
 class LogEntry(Part, kw_only=True, omit_defaults=True):
@@ -57,7 +50,9 @@ class LogEntry(Part, kw_only=True, omit_defaults=True):
     user: Annotated[str, key("The account that did it.", "account")]
     what: Annotated[What, key("started, begun, ended, waived, signed.", "what")]
     stage: Annotated[str, key("The stage; empty: the whole contract.", "stage")] = ""
-    attempt: Annotated[int, key("The attempt at the stage, from 1.", "attempt", _given)] = 0
+    attempt: Annotated[
+        int, key("The attempt at the stage, from 1.", "attempt", lambda number: str(number or ""))
+    ] = 0
     run: Annotated[str, key("Its run directory, from the contract's folder.")] = ""
     site: Annotated[str, key("The site.")] = ""
     file: Annotated[str, key("The file that the contract was read from.")] = ""
@@ -65,7 +60,8 @@ class LogEntry(Part, kw_only=True, omit_defaults=True):
     seal: Annotated[str, key("The SHA-256 of the judgement, or of what was signed.")] = ""
     criterion: Annotated[str, key("The criterion that is waived.", "criterion")] = ""
     subject: Annotated[
-        str, key("The node or pair that it is waived for; empty: all of it.", "for", _subject)
+        str,
+        key("The node or pair; empty: all of it.", "for", lambda name: name or "all of it"),
     ] = ""
     until: Annotated[str, key("The last day of a waiver.", "until")] = ""
     by: Annotated[str, key("Who waives or signs.", "by")] = ""
@@ -74,63 +70,75 @@ class LogEntry(Part, kw_only=True, omit_defaults=True):
     chain: Annotated[str, key("The SHA-256 of the line before.")] = ""
 
 
-def append_entry(path: Path, chain: Chain, entry: Any) -> None:
-    """Add an entry, a struct with `chain`, to a file whose lines `chain` has followed, and seal its
-    folder: on disk when this returns. What a killed writer left of a line goes. Raises OSError."""
-    entry.chain = chain.due
-    line = msgspec.json.encode(entry)
-    descriptor = opened_to_append(path)
-    try:
-        append_whole(descriptor, line + b"\n")
-    finally:
-        os.close(descriptor)
-    chain.follow([line], [entry.chain])
-    write_seal(path.parent, chain)
+class ChainedLog(Generic[E]):
+    """A folder with a log of structs with `chain`, append-only along a chain of hashes that begins
+    with the files `names`."""
 
+    BUSY = "{path} is used by another process"
+    UNWRITTEN = "make room, then repeat"
 
-class ContractFolder:
-    """results/acceptance/NAME-DATE/ of a started contract."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.file, self.log = path / CONTRACT, path / LOG
+    def __init__(self, path: Path, log: str, entry: Any, names: Sequence[str] = ()) -> None:
+        self.path, self.log, self._names = path, path / log, names
+        self._decode = msgspec.json.Decoder(entry).decode
 
     @property
     def chain(self) -> Chain:
-        """The chain of the log, which begins with every YAML file of the folder. Raises AssayError
-        where a line or a file was changed, or is missing."""
-        return chain_of(self.path, LOG, tuple(sorted(one.name for one in self.path.glob("*.yaml"))))
+        """The chain of the log. Raises AssayError where a line or a file was changed, or is
+        missing."""
+        return chain_of(self.path, self.log.name, self._names)
 
-    def entries(self) -> list[LogEntry]:
-        """The log. Raises AssayError where a line was changed or is missing."""
+    def entries(self) -> list[E]:
+        """All lines but a torn last one. Raises AssayError where one was changed or is missing."""
         _ = self.chain
-        decode = msgspec.json.Decoder(LogEntry).decode
-        return [decoded(decode, line, where, "an entry") for where, line in whole_lines(self.log)]
+        lines = whole_lines(self.log) if kind_at(self.log) else ()
+        return [decoded(self._decode, line, where, "an entry") for where, line in lines]
 
-    def append(self, what: What, **more: Any) -> LogEntry:
-        """Add a line to the log, on disk when this returns."""
+    def add(self, entry: E) -> E:
+        """Add a line and seal the folder: on disk when this returns; waits while another process
+        adds one. What a killed writer left of a line goes. Raises InfrastructureError where it
+        cannot be written; the log is then as it was."""
         refuse_other(self.log)
-        chain = self.chain
-        at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        entry = LogEntry(at=at, user=getpass.getuser(), what=what, **more)
         try:
-            append_entry(self.log, chain, entry)
+            with held(self.path / ".append"):
+                chain = self.chain
+                entry.chain = chain.due
+                line = msgspec.json.encode(entry)
+                descriptor = opened_to_append(self.log)
+                try:
+                    append_whole(descriptor, line + b"\n")
+                finally:
+                    os.close(descriptor)
+                chain.follow([line], [entry.chain])
+                write_seal(self.path, chain)
         except OSError as error:
-            raise InfrastructureError(
-                f"{self.log}: cannot be written ({error.strerror}); make room, then repeat"
-            ) from error
+            why = f"{self.log}: cannot be written ({error.strerror})"
+            raise InfrastructureError(f"{why}; {self.UNWRITTEN}") from error
         return entry
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the contract alone: one command at a time changes it. Raises AssayError where
-        another does."""
-        busy = (
-            f"{self.path} is used by another process; wait for it, or see how far it is with:"
-            " assay contract status"
-        )
-        with held(self.path / ".lock", busy):
+        """Be the one process that changes the folder. Raises AssayError where another does."""
+        with held(self.path / ".lock", self.BUSY.format(path=self.path)):
             yield
+
+
+class ContractFolder(ChainedLog[LogEntry]):
+    """results/acceptance/NAME-DATE/ of a started contract; its log begins with every YAML file."""
+
+    BUSY = (
+        "{path} is used by another process; wait for it, or see how far it is with: assay contract"
+        " status"
+    )
+
+    def __init__(self, path: Path) -> None:
+        names = sorted(one.name for one in path.glob("*.yaml"))
+        super().__init__(path, LOG, LogEntry, names)
+        self.file = path / CONTRACT
+
+    def append(self, what: What, **more: Any) -> LogEntry:
+        """Add a line to the log, on disk when this returns."""
+        at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return self.add(LogEntry(at=at, user=getpass.getuser(), what=what, **more))
 
 
 def create_contract(name: str, texts: Mapping[str, str]) -> ContractFolder:

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A contract as a result: what is signed comes first, then each criterion, then appendices."""
+"""A contract as a result: what is signed comes first, then each criterion, then appendices; and
+the evidence for the vendor: what is not met, the nodes and links concerned, and raw output."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 
 from msgspec.structs import replace
 
-from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
+from plugins.contract.forms import ContractFile, ContractForm, KeptJudgement
 from plugins.contract.log import LogEntry
-from reports.answers import Answer, State, item_text, listed
+from reports.answers import Answer, State, item_text, listed, place_text
 from reports.commands import command
-from reports.judgement import JudgedCriterion
+from reports.judgement import Finding, JudgedCriterion
 from reports.notation.units import count_text, fixed, moment_text, percent, sentence_case
 from reports.result import (
     EVERYWHERE,
@@ -20,19 +22,19 @@ from reports.result import (
     Badge,
     Block,
     Facts,
+    FileText,
     Result,
     SealMark,
     Section,
     Sentence,
     Signing,
-    Test,
 )
 from reports.show.panel import Picture
-from reports.show.tables import TONES, Cell, Lead, numeric, pivot, table_of
+from reports.show.tables import TONES, Cell, Lead, pivot, table_of
 from reports.verdicts.acceptance.result import (
     NUMBERS,
-    OUTCOMES,
     judged_cell,
+    number_cells,
     telling_cells,
 )
 from reports.verdicts.acceptance.summary import REHEARSAL, margins
@@ -76,7 +78,6 @@ def contract_result(contract: ContractFile) -> Result[ContractForm]:
             Section("provenance", "Appendix: machine and software", lambda: _provenance(contract)),
         ],
         closing=f"Made with {contract.made_with}.",
-        tests=lambda: _tests(contract),
         seal=SealMark(contract.name, contract.head, "Contract"),
     )
 
@@ -118,33 +119,21 @@ def _facts(contract: ContractFile) -> list[tuple[str, str]]:
 
 
 def _stages(contract: ContractFile) -> Iterator[Block | None]:
-    course, waived = contract.course, contract.course.waivers
-    yield pivot(
-        course.contract.stages,
-        [
-            ("stage", lambda one: one.name),
-            ("shows", lambda one: one.title),
-            ("verdict", lambda one: Cell(v := course.verdict_of(one.name), tone=TONES.get(v, ""))),
-            (numeric("attempts"), lambda one: [str(len(course.attempts(one.name)))]),
-            ("waived by", lambda one: ", ".join(dict.fromkeys(w.by for w in waived(one.name)))),
-        ],
-        anchor="table-stages",
-        title="Stages",
-    )
+    yield table_of(contract.form.stages, anchor="table-stages", title="Stages")
 
 
 def _open(contract: ContractFile) -> Iterator[Block | None]:
     """Criteria that are not met or not decided, and what the design cannot decide."""
     for stage, judgement in contract.latest():
-        for result in judgement.criteria:
-            if result.effective != "PASS":
-                left = tuple(item for item in result.items if not item.waived)
-                item = replace(result, items=left).most_telling()
-                why = (item.note if item else "") or result.note
+        for part in judgement.results:
+            if part.effective != "PASS":
+                left = tuple(item for item in part.items if not item.waived)
+                item = replace(part, items=left).most_telling()
+                why = (item.note if item else "") or part.note
                 said = item_text(item) if item and item.low is not None else ""
-                text = f"{stage}, {result.title}: {'; '.join(filter(None, (said, why)))}"
-                badge = Badge(result.effective, TONES[result.effective])
-                yield Sentence(text.rstrip(": ") + ".", f"#{stage}-{result.id}", badge=badge)
+                text = f"{stage}, {part.title}: {'; '.join(filter(None, (said, why)))}"
+                badge = Badge(part.effective, TONES[part.effective])
+                yield Sentence(text.rstrip(": ") + ".", f"#{stage}-{part.id}", badge=badge)
         if judgement.named:
             yield Sentence(f"{stage} names {listed(judgement.named, 6)}.", tone="bad")
     for risk in contract.risks:
@@ -212,15 +201,13 @@ def _criteria(contract: ContractFile) -> Iterator[Block | None]:
     """Each criterion of each stage with its figure, and a picture of all margins."""
     every: list[JudgedCriterion] = []
     for stage, judgement in contract.latest():
-        every += judgement.criteria
-        risks = {risk.criterion: risk for risk in contract.risks if risk.stage == stage}
+        every += judgement.results
         columns: list[Lead[JudgedCriterion]] = [
             ("what must hold", partial(_linked, stage)),
             ("verdict", judged_cell),
             (["nearest to the limit", *NUMBERS[:-1]], lambda one: telling_cells(one)[:-1]),
-            (numeric("buyer’s risk", "vendor’s risk"), partial(_risk_cells, risks)),
         ]
-        yield pivot(judgement.criteria, columns, anchor=f"table-{stage}", title=f"Stage {stage}")
+        yield pivot(judgement.results, columns, anchor=f"table-{stage}", title=f"Stage {stage}")
     if not every:
         yield Sentence("No stage has been judged yet.")
     if drawn := [*margins(every, f"contract {contract.name}")]:
@@ -239,12 +226,6 @@ def _risks(contract: ContractFile) -> Iterator[Block | None]:
 def _linked(stage: str, one: JudgedCriterion) -> Cell:
     """What must hold, with a link to the criterion."""
     return Cell(one.title, href=f"#{stage}-{one.id}")
-
-
-def _risk_cells(risks: Mapping[str, ContractRisk], one: JudgedCriterion) -> list[str]:
-    if (risk := risks.get(one.id)) is None:
-        return ["–", "–"]
-    return [percent(chance, 0) for chance in (risk.buyer, risk.vendor)]
 
 
 def _attempts(contract: ContractFile) -> Iterator[Block | None]:
@@ -266,7 +247,6 @@ def _attempt(contract: ContractFile, stage: str, number: int) -> Iterator[Block 
     facts = [("began", f"{attempt.began} UTC"), ("ended", attempt.ended or "under way")]
     facts += [("run" if not place else "re-run", run) for place, run in enumerate(attempt.runs)]
     facts += [("seal of the judgement", attempt.seal)] if attempt.seal else []
-    facts += [fact for run in attempt.runs for fact in contract.mixes.get(run, ())]
     yield Facts(facts, codes=frozenset({"run", "re-run", "seal of the judgement"}))
     latest = attempt == attempts[-1]
     for part in judgement.results if judgement else ():
@@ -306,10 +286,90 @@ def _provenance(contract: ContractFile) -> Iterator[Block | None]:
     yield from (Facts(pairs, name) for name, pairs in contract.provenance if pairs)
 
 
-def _tests(contract: ContractFile) -> Iterator[Test]:
-    for stage, judgement in contract.latest():
-        for one in judgement.criteria:
-            item = one.most_telling()
-            message = item_text(item) if item else one.note
-            name, outcome = f"{one.id}: {one.title}", OUTCOMES[one.effective]
-            yield Test(f"contract.{stage}", name, outcome, message, one.effective.lower())
+#: Items of a criterion, and launches of one whose output is shown.
+MOST_ITEMS, MOST_LAUNCHES = 20, 2
+#: Lines of an output that are shown: its end.
+MOST_LINES = 40
+
+#: The text of a raw output by the name that a judgement gives it; None where it is not there.
+RawText = Callable[[str], str | None]
+#: What is odd about a node of a stage's run.
+Oddities = Callable[[str, str], list[str]]
+
+
+def evidence_result(
+    contract: ContractFile, raw: RawText, oddities: Oddities
+) -> Result[ContractForm] | None:
+    """Separate result of what is not met; None where everything is."""
+    bad = [(name, one) for name, one in contract.latest() if one.verdict != "PASS"]
+    if not bad:
+        return None
+    named = [f"{title} ({name})" for name, one in bad for title in one.named]
+    failed = [part.title for _, one in bad for part in one.results if part.effective != "PASS"]
+    what = f"{count_text(len(failed), 'criterion is', 'criteria are')} not met or not decided"
+    names = f"; named: {listed(named, 3)}" if named else ""
+    return Result(
+        kicker=f"Acceptance of site {contract.course.site} · to the vendor",
+        title=f"{contract.course.contract.title}: evidence",
+        data=contract.form,
+        answer=Answer(State[bad[0][1].verdict], f"{what}{names}."),
+        facts=Facts([("contract", contract.name), ("end of the log", contract.head)]),
+        sections=[
+            section
+            for name, judgement in bad
+            for section in _sections(name, judgement, raw, oddities)
+        ],
+        closing=f"Made with {contract.made_with}.",
+        seal=SealMark(contract.name, contract.head, "Contract"),
+    )
+
+
+def _sections(
+    stage: str, judgement: KeptJudgement, raw: RawText, oddities: Oddities
+) -> Iterator[Section]:
+    """The findings of a stage, then each criterion that is not met."""
+    for number, finding in enumerate(judgement.findings):
+        if finding.state != "not confirmed":
+            title = f"Stage {stage}: {finding.title}"
+            make = partial(_finding, stage, finding, oddities)
+            yield Section(f"{stage}-finding-{number}", title, make, Badge(finding.state, "bad"))
+    for part in judgement.results:
+        if part.effective != "PASS":
+            title = f"Stage {stage}: {part.title}"
+            badge = Badge(part.effective, "bad" if part.effective == "FAIL" else "open")
+            yield Section(f"{stage}-{part.id}", title, partial(_criterion, part, raw), badge)
+
+
+def _finding(stage: str, finding: Finding, oddities: Oddities) -> Iterator[Block | None]:
+    yield Sentence(f"Beyond the limits of: {', '.join(finding.criteria)}.")
+    facts = [(node, "; ".join(odd)) for node in finding.nodes if (odd := oddities(stage, node))]
+    yield Facts(facts, "Unlike the other nodes") if facts else None
+
+
+def _criterion(part: JudgedCriterion, raw: RawText) -> Iterator[Block | None]:
+    """The values that are beyond the limit, and what the launches behind them printed."""
+    yield Sentence(f"{sentence_case(part.statement)}.")
+    if part.note:
+        yield Sentence(f"{sentence_case(part.note)}.")
+    items = part.items
+    bad = [number for number, item in enumerate(items) if item.verdict != "PASS"][:MOST_ITEMS]
+    yield pivot(
+        [items[number] for number in bad],
+        [
+            ("where", place_text),
+            ("verdict", lambda one: one.verdict),
+            (NUMBERS, number_cells),
+            ("note", lambda one: one.note),
+        ],
+        anchor="",
+        title=part.title,
+    )
+    launches = ([*part.launches[items[number].launches]][-MOST_LAUNCHES:] for number in bad)
+    for name in dict.fromkeys(chain.from_iterable(launches)):
+        text = raw(name)
+        if text is None:
+            yield Sentence("Raw output that is not there any more:", code=name)
+        else:
+            lines = text.splitlines()
+            cut = f"its last {MOST_LINES} lines of {len(lines)}" if len(lines) > MOST_LINES else ""
+            yield FileText(name, cut, "\n".join(lines[-MOST_LINES:]))

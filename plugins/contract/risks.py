@@ -9,6 +9,7 @@ links and spreads are compared within the machine itself: no risk of theirs is d
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -24,7 +25,7 @@ from plugins.contract.forms import ContractRisk
 from plugins.contract.judging import by_mix, share_bounds
 from plugins.contract.loading import LoadedStage
 from plugins.contract.model import Contract, Risks
-from plugins.contract.period import period_risks
+from plugins.contract.stability.judge import period_risks
 from records import criteria as kinds
 from records.errors import AssayError
 from records.run.plan import Plan, PlannedCase
@@ -244,15 +245,11 @@ class _Judged:
         criterion: kinds.UnitCriterion | kinds.RatioCriterion | kinds.EfficiencyCriterion,
         count: int,
     ) -> ContractRisk:
-        least = criterion.at_least
-        most = None if isinstance(criterion, kinds.EfficiencyCriterion) else criterion.at_most
+        least, most = criterion.at_least, getattr(criterion, "at_most", None)
         limit = least if least is not None else (most or 1.0)
-        promise = criterion.promise
+        promise, unit = criterion.promise, getattr(criterion, "unit", "1")
         margin = log(MARGIN) if not promise else abs(log(promise / limit))
-        unit = criterion.unit if isinstance(criterion, kinds.UnitCriterion) else "1"
-        given = (
-            limit * exp(margin if least is not None else -margin) if promise is None else promise
-        )
+        given = promise or limit * exp(margin if least is not None else -margin)
         criteria, n = self.loaded.criteria, self.plan.blocks
         better = chances(criteria, n, margin, self.cv, values=count)
         risk = self._made(
@@ -286,11 +283,13 @@ class _Judged:
 
     def _success(self, criterion: kinds.SuccessCriterion) -> ContractRisk:
         cases = [case for case in self.plan.cases if case.skipped is None]
-        counts: dict[str, int] = {}
-        for case in cases:
-            if case.check == criterion.check and criterion.environment in (None, case.environment):
-                counts[case.environment] = counts.get(case.environment, 0) + self.plan.blocks
-        n, limit = min(counts.values(), default=0) or 1, criterion.at_least
+        counts = Counter(
+            case.environment
+            for case in cases
+            if case.check == criterion.check and criterion.environment in (None, case.environment)
+        )
+        n = min(counts.values(), default=0) * self.plan.blocks or 1
+        limit = criterion.at_least
         share = criterion.promise or 1 - (1 - limit) / 5
         level = self.loaded.criteria.confidence
         risk = self._made(

@@ -28,15 +28,14 @@ from assay.run.status import fitting, run_status
 from assay.sites.loading import site_to_plan_for
 from assay.sites.site import Site
 from plugins.contract.forms import ContractRisk, KeptJudgement, read_judgement
-from plugins.contract.loading import LoadedStage, loaded_stage, started_stage
+from plugins.contract.loading import LoadedStage, loaded_stage, started_stage, with_waivers
 from plugins.contract.log import ContractCourse, ContractFolder, LogEntry
 from plugins.contract.mixes import NO_MIX
 from plugins.contract.model import Contract, Stability, Stage
-from plugins.contract.period import period_judgement
 from plugins.contract.risks import contract_risks
 from plugins.contract.stability.booking import booked
 from plugins.contract.stability.command import book
-from plugins.contract.stability.judge import Figures
+from plugins.contract.stability.judge import Figures, period_judgement
 from plugins.contract.stability.ledger import ClusterLook, Entry, WatchFolder, WatchTerms
 from records.criteria import MixCriterion, SpreadCriterion, SuccessCriterion, Waiver
 from records.errors import AssayError, ExitStatus
@@ -171,7 +170,8 @@ def run_stage(
         for path in runs:
             if not run_status(open_run(str(path))).complete:
                 resume_run(str(path), None, live)
-    criteria, text = loaded.with_waivers(waivers_of(course, stage.name))
+    waivers = waivers_of(course, stage.name)
+    criteria, text = with_waivers(loaded.criteria, loaded.text, waivers)
     dossier = judged_run(
         open_run(str(runs[0])), criteria, text, runs[1:], rerun=True, live=live, begun=begun
     )
@@ -189,7 +189,8 @@ def judge_again(folder: ContractFolder, course: ContractCourse, stage: Stage) ->
             folder, stage, latest.number, WatchFolder(folder.path / latest.ledger), waivers
         )
         return
-    criteria, text = started_stage(course, stage, folder).with_waivers(waivers)
+    loaded = started_stage(course, stage, folder)
+    criteria, text = with_waivers(loaded.criteria, loaded.text, waivers)
     first, *others = (found_run(folder, path) for path in latest.runs)
     dossier = judged_run(open_run(str(first)), criteria, text, others)
     keep(folder, stage.name, latest.number, dossier.judgement.verdict, dossier.content)
@@ -256,7 +257,7 @@ def _keep_period(
     folder: ContractFolder, stage: Stage, number: int, ledger: WatchFolder, waivers: list[Waiver]
 ) -> None:
     """Judge the looks of a period, and keep the judgement."""
-    files = {str(ledger.ledger.relative_to(folder.path)): digest(ledger.ledger)}
+    files = {str(ledger.log.relative_to(folder.path)): digest(ledger.log)}
     form = judged_period(ledger.entries(), waivers, datetime.now(UTC).date(), files)
     keep(folder, stage.name, number, form.verdict, as_text(form).encode())
 

@@ -16,11 +16,10 @@ from assay.screens.screen import Screen
 from assay.sites.loading import site_to_plan_for
 from assay.terminal import say
 from plugins.reframe.export import performance_logs, references, references_text, reframe_report
-from plugins.reframe.importer import Importer
+from plugins.reframe.imported import Importer
 from plugins.reframe.listing import ListedClass, Surroundings
 from plugins.reframe.reframe_files import files_below, read_file
-from plugins.reframe.suite_cases import surroundings_of
-from plugins.reframe.suite_on_site import ClassHere, SuiteForm, suite_form
+from plugins.reframe.suite_cases import ClassHere, SuiteForm, suite_form, surroundings_of
 from plugins.reframe.survey import LEAST_OF_A_LIMIT, Survey, survey
 from plugins.reframe.survey_launches import ImportForm, UnreadPart
 from plugins.reframe.survey_result import survey_result

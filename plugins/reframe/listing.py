@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -145,13 +145,36 @@ class Listing(Part):
     path: Annotated[list[str], key("Folders of the suite whose modules it did not find.")] = []
 
 
-_PARTITION = {"name": "all", "scheduler": "slurm", "launcher": "srun", "environs": ["builtin"]}
-_PARTITION |= {"features": ["remote", "scontrol"]}
-#: A `site_configuration` of ReFrame, with one partition and a plain environment.
-NEUTRAL = {
-    "systems": [{"name": "site", "hostnames": [".*"], "partitions": [_PARTITION]}],
-    "environments": [{"name": "builtin"}],
-}
+def configuration_for(
+    system: str,
+    partition: Mapping[str, Any],
+    environments: Mapping[str, Collection[str]],
+    *,
+    modules_system: str = "nomod",
+) -> dict[str, Any]:
+    """ReFrame's `site_configuration` of a site for listing. `partition`: what ReFrame has of it,
+    its name at least; `environments`: name → features."""
+    described = {
+        **partition,
+        "scheduler": "slurm",
+        "launcher": "srun",
+        "features": sorted({"remote", "scontrol", *partition.get("features", ())}),
+        "environs": [*environments],
+    }
+    whole = {
+        "name": system,
+        "hostnames": [".*"],
+        "modules_system": modules_system,
+        "partitions": [described],
+    }
+    return {
+        "systems": [whole],
+        # The program of the module system runs where a file asks it, not before.
+        "general": [{"resolve_module_conflicts": False}],
+        "environments": [
+            {"name": name, "features": sorted(has)} for name, has in environments.items()
+        ],
+    }
 
 
 class Surroundings(Struct):
@@ -163,7 +186,9 @@ class Surroundings(Struct):
     """
 
     environment: dict[str, str] = {}
-    configuration: dict[str, Any] = field(default_factory=lambda: NEUTRAL)
+    configuration: dict[str, Any] = field(
+        default_factory=lambda: configuration_for("site", {"name": "all"}, {"builtin": []})
+    )
     variables: dict[str, Any] = {}
     limit_s: float = 60.0
 

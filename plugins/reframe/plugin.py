@@ -21,7 +21,7 @@ PLUGIN = Plugin(
     },
     forms={
         "reframe-import": "plugins.reframe.survey_launches:ImportForm",
-        "reframe-suite": "plugins.reframe.suite_on_site:SuiteForm",
+        "reframe-suite": "plugins.reframe.suite_cases:SuiteForm",
         "reframe-survey": "plugins.reframe.survey_launches:SurveyForm",
     },
 )

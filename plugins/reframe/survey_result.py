@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plugins.reframe import survey_launches
 from plugins.reframe.survey import (
     LEAST_LAUNCHES,
     LEAST_OF_A_LIMIT,
@@ -19,13 +20,6 @@ from plugins.reframe.survey import (
     ONE_IN,
     ReferenceFinding,
     Survey,
-)
-from plugins.reframe.survey_launches import (
-    FailingTestPart,
-    SlowNodePart,
-    SurveyChangePart,
-    SurveyForm,
-    SurveySeriesPart,
 )
 from records.history.model import Night, SeriesKey
 from reports.answers import Answer, State
@@ -85,7 +79,7 @@ def _rows(surveys: Sequence[Survey], what: Callable[[Survey], Iterable[Any]]) ->
     return [_Row(one, item, _where(surveys, one)) for one in surveys for item in what(one)]
 
 
-def survey_result(surveys: Sequence[Survey]) -> Result[SurveyForm]:
+def survey_result(surveys: Sequence[Survey]) -> Result[survey_launches.SurveyForm]:
     """Surveys of systems as one result."""
     nights = [night for one in surveys for night in one.history.nights]
     changes = _rows(surveys, lambda one: one.history.changes[::-1])
@@ -260,7 +254,7 @@ def _nodes(surveys: Sequence[Survey], rows: Sequence[_Row]) -> Iterator[Block]:
 
 
 def _tests(surveys: Sequence[Survey]) -> Iterator[Block]:
-    def cells(found: tuple[str, FailingTestPart]) -> list[Cell | str]:
+    def cells(found: tuple[str, survey_launches.FailingTestPart]) -> list[Cell | str]:
         name, test = found
         hidden = Cell(str(test.hidden), tone="open" if test.hidden else "")
         return [name, str(test.launches), str(test.failed), hidden, str(test.nights)]
@@ -300,9 +294,9 @@ def _noise(rows: Sequence[_Row]) -> Iterator[Block | None]:
     yield pivot(rows, [lead], anchor="table-noise", title=title, most=most)
 
 
-def _series_part(row: _Row, found: ReferenceFinding | None) -> SurveySeriesPart:
+def _series_part(row: _Row, found: ReferenceFinding | None) -> survey_launches.SurveySeriesPart:
     reference, known = found and found.reference, row.nights
-    return SurveySeriesPart.filled(
+    return survey_launches.SurveySeriesPart.filled(
         row.key,
         site=row.of.site,
         test=row.test,
@@ -325,12 +319,12 @@ def _form(
     changes: Sequence[_Row],
     nodes: Sequence[_Row],
     spreads: Sequence[_Row],
-) -> SurveyForm:
+) -> survey_launches.SurveyForm:
     found = {(id(one), item.series): item for one in surveys for item in one.references}
 
-    def change_part(row: _Row) -> SurveyChangePart:
+    def change_part(row: _Row) -> survey_launches.SurveyChangePart:
         history = row.of.history
-        return SurveyChangePart.filled(
+        return survey_launches.SurveyChangePart.filled(
             row.what,
             site=row.of.site,
             test=row.test,
@@ -339,14 +333,16 @@ def _form(
             kind="change" if row.key.better == "unknown" else row.what.kind,
         )
 
-    return SurveyForm(
+    return survey_launches.SurveyForm(
         history=surveys[0].checked.history_file,
         imported=any(night.imported for one in surveys for night in one.history.nights),
         nights=sum(len(one.history.nights) for one in surveys),
         answer=answer.part,
         changes=[change_part(row) for row in changes],
         nodes=[
-            SlowNodePart.filled(row.what, site=row.of.site, test=row.test, launches=row.what.n)
+            survey_launches.SlowNodePart.filled(
+                row.what, site=row.of.site, test=row.test, launches=row.what.n
+            )
             for row in nodes
         ],
         tests=[test for one in surveys for test in one.tests],

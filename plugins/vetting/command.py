@@ -20,10 +20,9 @@ from ClusterShell.NodeSet import NodeSet, NodeSetException
 from assay.cli.arguments import JSON, argument, declared, flag, site
 from assay.commands import run_command
 from checks.common.slurm.commands import Slurm, is_usable, pairs
+from plugins.vetting import local
 from plugins.vetting.folder import VetFolder
 from plugins.vetting.judge import STATUS, WORDS, Vetting, Word, vetting_of
-from plugins.vetting.local import STEPS, LocalVetting, Say, VetRequest, node_name, reasons
-from plugins.vetting.measuring import SECONDS, build_program, program_path
 from plugins.vetting.nodes import Drains, not_vetted, vet_by_slurm, vet_in_job
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_bytes
@@ -41,19 +40,19 @@ def vet_command(arguments: argparse.Namespace) -> int:
     if [arguments.local, arguments.job, bool(arguments.nodes)].count(True) > 1:
         raise AssayError("vet: give nodes, or --local, or --job, not two of them")
     try:
-        steps = (arguments.steps or ",".join(STEPS)).split(",")
-        if odd := {*steps} - {*STEPS}:
-            raise AssayError(f"vet: step {min(odd)}: allowed are {', '.join(STEPS)}")
+        steps = (arguments.steps or ",".join(local.STEPS)).split(",")
+        if odd := {*steps} - {*local.STEPS}:
+            raise AssayError(f"vet: step {min(odd)}: allowed are {', '.join(local.STEPS)}")
         folder, most = _folder_and_drains(arguments)
         if arguments.local:
             return _vet_local(arguments, steps, folder, most)
     except AssayError as error:
         if not (arguments.by_slurm or arguments.unkept):
             raise
-        _show([not_vetted(node_name(), f"{error}")], arguments)
+        _show([not_vetted(local.node_name(), f"{error}")], arguments)
         # As a prolog it must not drain.
         return ExitStatus.PASS if arguments.by_slurm else error.status
-    build_program()
+    local.build_program()
     words = ["vet", "--local", "--json", "--unkept", f"--folder={folder.path.absolute()}"]
     given = {key: vars(arguments)[key] for key in ("disk", "port", "steps", "budget")}
     words += [f"--{key}={value}" for key, value in given.items() if value]
@@ -103,7 +102,7 @@ def _vet_nodes(
     if arguments.drain:
         drains = Drains(folder, most, site.slurm())
         for vetting in found:
-            if line := drains.act(vetting, *reasons(vetting)[:1]):
+            if line := drains.act(vetting, *local.reasons(vetting)[:1]):
                 print(line, flush=True)
     return ExitStatus.PASS if arguments.reference else _status(found)
 
@@ -125,10 +124,12 @@ def _vet_local(
     arguments: argparse.Namespace, steps: Sequence[str], folder: VetFolder, most: int
 ) -> int:
     """Vet this node; a vetting that fails ends with a line and drains nothing."""
-    asked = [step for step in SECONDS if step in steps]
+    asked = [step for step in local.SECONDS if step in steps]
     neighbours = arguments.neighbour.split(",") if arguments.neighbour else ()
-    budget_s = (arguments.budget or VetRequest.budget_s) + SECONDS["link"] * bool(neighbours)
-    request = VetRequest(
+    budget_s = (arguments.budget or local.VetRequest.budget_s) + local.SECONDS["link"] * bool(
+        neighbours
+    )
+    request = local.VetRequest(
         folder,
         steps=asked,
         budget_s=budget_s,
@@ -139,10 +140,10 @@ def _vet_local(
     )
     quiet = arguments.json or arguments.by_slurm
 
-    def work(say: Say) -> Vetting:
-        vetting = LocalVetting(request, say).run()
+    def work(say: local.Say) -> Vetting:
+        vetting = local.LocalVetting(request, say).run()
         if arguments.drain:
-            done = Drains(folder, most, Slurm()).act(vetting, *reasons(vetting)[:1])
+            done = Drains(folder, most, Slurm()).act(vetting, *local.reasons(vetting)[:1])
             vetting.line = f"{vetting.line}; {done}".rstrip("; ")
         return vetting
 
@@ -154,7 +155,9 @@ def _vet_local(
     return ExitStatus.PASS if arguments.by_slurm or arguments.reference else _status(vettings)
 
 
-def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = False) -> Vetting:
+def guarded(
+    limit_s: float, work: Callable[[local.Say], Vetting], *, quiet: bool = False
+) -> Vetting:
     """Result of `work` in a process of its own, which dies with this one; suspect with the reason
     where it does not end in time, as on a file system that hangs, or fails."""
     (reading, writing), parent = os.pipe(), os.getpid()
@@ -168,7 +171,7 @@ def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = Fal
             result = work(lambda *words: None if quiet else print(*words, flush=True))
         except BaseException as error:
             why = f"the vetting failed ({type(error).__name__}: {error})"
-            result = not_vetted(node_name(), why[:300])
+            result = not_vetted(local.node_name(), why[:300])
         os.write(writing, as_bytes(result))
         os._exit(0)
     os.close(writing)
@@ -186,7 +189,7 @@ def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = Fal
         return vetting_of(told)
     except msgspec.MsgspecError:
         why = "was killed" if ended else f"did not end within {limit_s:.0f} s"
-        return not_vetted(node_name(), f"the vetting {why}")
+        return not_vetted(local.node_name(), f"the vetting {why}")
 
 
 def _show(
@@ -214,7 +217,7 @@ def _answer(port: int, seconds: float) -> int:
     """The listening end of a neighbour's link. It ends last: srun ends the others soon after the
     first task."""
     until = time.monotonic() + seconds
-    words = [str(program_path()), "--step", "link", "--port", str(port)]
+    words = [str(local.program_path()), "--step", "link", "--port", str(port)]
     while (left_s := until - time.monotonic()) > 0:
         with suppress(InfrastructureError):
             run_command(words, os.environ, limit_s=left_s)

@@ -173,27 +173,14 @@ def booked(entries: Sequence[ledger.Entry]) -> Booked:
         for place, look in enumerate(looks)
         if found.is_long(place) and not look.accounting
     ]
-    found = replace(found, unseen=unseen, since=_since(found), jobs=_jobs(looks))
+    since, jobs = dict[str, float](), dict[str, ledger.BookedJob]()
+    for time, look in zip(times, looks, strict=True):
+        since |= {node: time for node in look.nodes if node not in since}
+        jobs |= {job.job: job for job in look.jobs if job.job not in jobs}
+    found = replace(found, unseen=unseen, since=since, jobs=[*jobs.values()])
     spells = [*_of_nodes(found), *_of_services(found)]
     said = [one for one in entries if isinstance(one, ledger.Classed)]
     return replace(found, outages=list(_outages(found, spells, said)))
-
-
-def _since(found: Booked) -> dict[str, float]:
-    since: dict[str, float] = {}
-    for time, look in zip(found.times, found.looks, strict=True):
-        for node in look.nodes:
-            since.setdefault(node, time)
-    return since
-
-
-def _jobs(looks: Sequence[ledger.ClusterLook]) -> list[ledger.BookedJob]:
-    """Each job once."""
-    jobs: dict[str, ledger.BookedJob] = {}
-    for look in looks:
-        for job in look.jobs:
-            jobs.setdefault(job.job, job)
-    return list(jobs.values())
 
 
 def _of_nodes(found: Booked) -> Iterator[Spell]:

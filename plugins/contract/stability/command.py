@@ -45,7 +45,7 @@ def book(folder: ledger.WatchFolder, watch: ledger.WatchTerms, *, once: bool) ->
             watch = ledger.watch_of(entries, folder.path)
             looking = _looking(watch.site, watch)
         else:
-            folder.append(watch)
+            folder.add(watch)
         while _look(folder, watch, looking) and not once:
             until = max(until + watch.every_s / watch.scale, time.monotonic())
             time.sleep(max(0.0, until - time.monotonic()))
@@ -63,7 +63,7 @@ def _declared(folder: ledger.WatchFolder, arguments: argparse.Namespace) -> ledg
         for name, value in given.items():
             if (known := getattr(watch, name)) != value:
                 raise AssayError(
-                    f"{folder.ledger}:1: this phase has `{name}` {known}, and {value} is asked for;"
+                    f"{folder.log}:1: this phase has `{name}` {known}, and {value} is asked for;"
                     " leave the option out, or begin another phase with --folder"
                 )
         return watch
@@ -97,7 +97,7 @@ def _look(folder: ledger.WatchFolder, watch: ledger.WatchTerms, looking: Looking
     if isinstance(looking, str):
         looking = _looking(watch.site, watch)
     look = unreached(looking) if isinstance(looking, str) else looking.look(known)
-    folder.append(look)
+    folder.add(look)
     nodes = known.nodes | look.nodes
     out = sorted(node for node, one in nodes.items() if one.out)
     faults = [look.fault, *(f"{at}: {why}" for at, why in look.file_systems.items())]
@@ -129,7 +129,7 @@ def _classify(folder: ledger.WatchFolder, arguments: argparse.Namespace) -> int:
     outages = [one.id for one in booked(entries).outages]
     if name not in outages:
         raise AssayError(f"--class: no outage {name!r}; the ledger has {', '.join(outages[:9])}")
-    folder.append(ledger.Classed(at=time.time(), outage=name, word=word, by=by, reason=reason))
+    folder.add(ledger.Classed(at=time.time(), outage=name, word=word, by=by, reason=reason))
     say(f"{name} is {word}, says {by}")
     return ExitStatus.PASS
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Availability and mean times of what was booked, and the promise judged by them.
+"""Availability and mean times of what was booked, and the promise judged by them, also as a kept
+judgement, as those of runs are; what the promises of a period risk.
 
 A = 1 − lost node hours / (all node hours − scheduled ones); MTBI = (period − scheduled) / number of
 interrupts, its bounds by χ² (plugins.contract.reliability). Outages of class unknown and
@@ -10,19 +11,23 @@ end is one that no further look can change; a PASS needs the whole phase.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from operator import itemgetter
-from typing import Annotated
+from typing import Annotated, Any
 
+from plugins.contract.forms import PERIOD, ContractRisk, KeptJudgement
+from plugins.contract.model import Risks, Stability
 from plugins.contract.reliability import Demonstration, availability_pass_chance, mean_time_bounds
 from plugins.contract.stability.booking import Booked, Outage
 from plugins.contract.stability.ledger import Class
 from records.forms import Part, key
 from reports.answers import State
+from reports.judgement import Item, JudgedCriterion
 from reports.notation.units import count_text, percent
+from reports.statistics.bounds import Verdict, worst
 
 #: Of outages of one node at one time the first of these classes counts.
 _ORDER: tuple[Class, ...] = ("scheduled", "external", "site", "vendor", "unknown")
@@ -43,7 +48,7 @@ class JudgedPromise(Part, kw_only=True):
         float | None, key("Value seen if all that is not known counts; null: no failure.")
     ]
     most: Annotated[float | None, key("Value seen if none of it counts; null: no failure.")]
-    verdict: Annotated[str, key("PASS, FAIL or INCONCLUSIVE.")]
+    verdict: Annotated[Verdict, key("PASS, FAIL or INCONCLUSIVE.")]
     why: Annotated[str, key("Reason that leaves it open.")] = ""
     failures: Annotated[list[int], key("Least and most failures that count.")]
     bounds: Annotated[
@@ -227,7 +232,7 @@ class Figures:
             vendors_risk=clause.vendors_risk(BETTER) if clause.decides else 1.0,
         )
 
-    def _word(self, *, missed: bool, kept: bool) -> tuple[str, str]:
+    def _word(self, *, missed: bool, kept: bool) -> tuple[Verdict, str]:
         """The verdict, and what leaves it open."""
         if missed or (kept and self.finished):
             return "FAIL" if missed else "PASS", ""
@@ -255,3 +260,124 @@ class Figures:
 def _first(active: Counter[str]) -> str:
     """The class that a node counts in now."""
     return next((word for word in (_LATE, *_ORDER) if active[word] > 0), _SERVES)
+
+
+#: Node hours that an outage is assumed to cost.
+OUTAGE_NODE_H = 8.0
+
+
+def period_judgement(
+    figures: Figures, waived: Collection[str], day: str, files: dict[str, str]
+) -> KeptJudgement:
+    """The judgement of a period on a day; `waived` are criteria that waivers cover."""
+    where = f"{figures.period_s / 86400:.3g} days"
+    found = [
+        _criterion(one, figures.found.watch.site, where, period_id(one.name) in waived, [*files])
+        for one in figures.criteria
+    ]
+    return KeptJudgement(
+        kind=PERIOD,
+        verdict=worst([one.effective for one in found]),
+        judged_on=day,
+        results=found,
+        named=[f"outage {one.id} ({one.word})" for one in figures.found.outages],
+        files=files,
+    )
+
+
+def period_id(name: str) -> str:
+    """The criterion's id of a promise: "mtbi", "job-mtti", "availability"."""
+    return name.lower().replace(" ", "-")
+
+
+def _criterion(
+    one: JudgedPromise, site: str, where: str, waived: bool, files: list[str]
+) -> JudgedCriterion:
+    verdict, waived = one.verdict, waived and one.verdict != "PASS"
+    return JudgedCriterion(
+        id=period_id(one.name),
+        kind="limit",
+        title=f"{one.name} of the period",
+        statement=f"{one.name} at least what is promised, by outages of the vendor's and of none",
+        verdict=verdict,
+        effective="PASS" if waived else verdict,
+        note="",
+        absolute=True,
+        items=(_item(one, {"subject": site, "environment": where, "waived": waived}),),
+        launches=(tuple(files),),
+    )
+
+
+def _item(one: JudgedPromise, more: dict[str, Any]) -> Item:
+    """Item of what was seen, with the bounds of a mean time, or of an availability its range."""
+    is_share, seen = one.name == "availability", one.least or 0.0
+    low, high = (one.least, one.most) if is_share else (*one.bounds, None)[:2]
+    return Item(
+        n=max(one.failures, default=1),
+        centre=seen,
+        low=low,
+        high=high,
+        level=1.0 if is_share else 0.9,
+        method="observed" if is_share else "chi-squared",
+        about="value",
+        point="",
+        metric=one.name,
+        unit="1" if is_share else "s",
+        at_least=one.promised,
+        at_most=None,
+        margin=seen / one.promised - 1,
+        measured=None,
+        measured_unit="",
+        verdict=one.verdict,
+        state=None,
+        note=one.why,
+        launches=0,
+        **more,
+    )
+
+
+def period_risks(
+    allowed: Risks, stage: str, period: Stability, nodes: int
+) -> Iterator[ContractRisk]:
+    """The risks of a period's promises."""
+    for name, (limit, promise), (buyer, vendor), why in _promises(allowed, period, nodes):
+        yield ContractRisk(
+            stage=stage,
+            criterion=period_id(name),
+            title=f"{name} of the period",
+            limit=f"at least {limit}",
+            promise=promise,
+            repeats=f"{period.days:g} days",
+            spread=None,
+            spread_from="",
+            buyer=buyer,
+            vendor=vendor,
+            refused=0.0,
+            decided=not why,
+            remedy=why,
+        )
+
+
+def _promises(
+    allowed: Risks, period: Stability, nodes: int
+) -> Iterator[tuple[str, tuple[str, str], tuple[float, float], str]]:
+    """Name, limit and promise, both parties' risks of each promise, and what leaves it open."""
+    for name, hours in (("MTBI", period.mtbi_h), ("job MTTI", period.mtti_h)):
+        if hours is not None:
+            test = Demonstration.of(period.days * 86400, hours * 3600)
+            ends = (test.buyers_risk, test.vendors_risk(period.better)) if test.decides else (0, 1)
+            decided = test.decides and ends[1] <= allowed.vendor
+            words = f"{hours:g} h", f"{period.better * hours:g} h"
+            yield name, words, ends, "" if decided else test.sentence.rstrip(".")
+    if (limit := period.availability) is not None:
+        total = nodes * period.days * 24
+        passes = [
+            availability_pass_chance(limit, total, OUTAGE_NODE_H, k) for k in (1.0, period.better)
+        ]
+        ends = passes[0], 1 - passes[1]
+        words = percent(limit, 2), percent(1 - (1 - limit) / period.better, 2)
+        why = (
+            f"outages are assumed to cost {OUTAGE_NODE_H:g} node hours each; a longer period"
+            " decides more"
+        )
+        yield "availability", words, ends, "" if allowed.allow(*ends) else why

@@ -9,20 +9,16 @@ Times are seconds since 1970 by the clock of who wrote them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from plugins.contract.log import append_entry
-from records.errors import AssayError, InfrastructureError
-from records.files import held
+from plugins.contract.log import ChainedLog
+from records.errors import AssayError
 from records.forms import Part, key
-from records.input_files import decoded, kind_at, whole_lines
-from records.run.chain import chain_of
-from records.run.run_directory import RESULTS, refuse_other
+from records.run.run_directory import RESULTS
 
 #: Folders of stability phases, one a site.
 PHASES, LEDGER = RESULTS / "stability", "looks.jsonl"
@@ -126,43 +122,19 @@ class Classed(Part, kw_only=True, tag_field="what", tag="classed"):
 
 
 Entry = WatchTerms | ClusterLook | Classed
-_decode = msgspec.json.Decoder(Entry).decode
 
 
-class WatchFolder:
+class WatchFolder(ChainedLog[Entry]):
     """The folder of a stability phase."""
 
+    BUSY = (
+        "{path} is booked by another process; one booker is enough, and the ledger can be read"
+        " meanwhile: assay contract watch"
+    )
+    UNWRITTEN = "the look is not booked, and the next one books what is known of the time"
+
     def __init__(self, path: Path) -> None:
-        self.path, self.ledger = path, path / LEDGER
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Be the one booker. Raises AssayError where another process is."""
-        busy = (
-            f"{self.path} is booked by another process; one booker is enough, and the ledger can be"
-            " read meanwhile: assay contract watch"
-        )
-        with held(self.path / ".lock", busy):
-            yield
-
-    def entries(self) -> list[Entry]:
-        """All lines but a torn last one. Raises AssayError where one was changed or is missing."""
-        chain_of(self.path, LEDGER, ())
-        lines = whole_lines(self.ledger) if kind_at(self.ledger) else ()
-        return [decoded(_decode, line, where, "an entry of a ledger") for where, line in lines]
-
-    def append(self, entry: Entry) -> None:
-        """Add a line, on disk when this returns; waits while another process adds one. Raises
-        InfrastructureError where it cannot be written; the ledger is then as it was."""
-        refuse_other(self.ledger)
-        try:
-            with held(self.path / ".append"):
-                append_entry(self.ledger, chain_of(self.path, LEDGER, ()), entry)
-        except OSError as error:
-            raise InfrastructureError(
-                f"{self.ledger}: cannot be written ({error.strerror}); the look is not booked, and"
-                " the next one books what is known of the time"
-            ) from error
+        super().__init__(path, LEDGER, Entry)
 
 
 def watch_of(entries: Sequence[Entry], folder: Path) -> WatchTerms:

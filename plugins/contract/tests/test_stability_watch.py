@@ -164,19 +164,19 @@ def test_a_folder_that_cannot_be_written_is_a_fault(tmp_path):
 
 def test_a_torn_line_is_dropped_and_a_changed_or_missing_one_is_named(tmp_path):
     folder = WatchFolder(tmp_path)
-    folder.append(watch())
+    folder.add(watch())
     for _ in range(3):
-        folder.append(look_of(1.0, 1.0))
-    with folder.ledger.open("ab") as file:
+        folder.add(look_of(1.0, 1.0))
+    with folder.log.open("ab") as file:
         file.write(b'{"what":"look","at"')
     assert len(folder.entries()) == 4
-    folder.append(look_of(2.0, 2.0))
-    lines = folder.ledger.read_bytes().splitlines(keepends=True)
+    folder.add(look_of(2.0, 2.0))
+    lines = folder.log.read_bytes().splitlines(keepends=True)
     assert len(folder.entries()) == len(lines) == 5
-    folder.ledger.write_bytes(b"".join(lines[:-1]))
+    folder.log.write_bytes(b"".join(lines[:-1]))
     with pytest.raises(AssayError, match="lines at the end are missing"):
         folder.entries()
-    folder.ledger.write_bytes(b"".join([*lines[:2], lines[2].replace(b"1.0", b"9.0"), *lines[3:]]))
+    folder.log.write_bytes(b"".join([*lines[:2], lines[2].replace(b"1.0", b"9.0"), *lines[3:]]))
     with pytest.raises(AssayError, match=r"looks\.jsonl:4: the chain is broken"):
         folder.entries()
 
@@ -202,10 +202,10 @@ def booked(tmp_path, monkeypatch) -> WatchFolder:
     monkeypatch.chdir(tmp_path)
     folder = WatchFolder(tmp_path / "results/stability/walk")
     folder.path.mkdir(parents=True)
-    folder.append(watch(mtbi_s=3600.0))
+    folder.add(watch(mtbi_s=3600.0))
     for number, out in enumerate(["", "down", "", ""]):
         nodes = {"n1": NodeState(out)}  # type: ignore[arg-type]
-        folder.append(look_of(1e9 + number, 1200.0 * number, nodes=nodes))
+        folder.add(look_of(1e9 + number, 1200.0 * number, nodes=nodes))
     return folder
 
 

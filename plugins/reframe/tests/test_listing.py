@@ -33,10 +33,19 @@ RING = '''
 import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import *
+from reframe.core.exceptions import ReframeFatalError
+
+
+class fetch(rfm.RunOnlyRegressionTest):
+    executable = 'true'
+
+    @sanity_function
+    def right(self):
+        return True
 
 
 class build(rfm.CompileOnlyRegressionTest):
-    sourcesdir = None
+    sources = fixture(fetch, scope='session')
 
 
 @rfm.simple_test
@@ -50,6 +59,7 @@ class Ring(rfm.RunOnlyRegressionTest):
     laps = variable(int)
     label = variable(str, value='x')
     size = parameter([1, 2])
+    measures = parameter([('bw', 'bandwidth')])
     program = fixture(build, scope='environment')
     num_tasks = 0
     modules = ['ring/1.0']
@@ -62,6 +72,19 @@ class Ring(rfm.RunOnlyRegressionTest):
     @performance_function('MB/s')
     def rate(self):
         return sn.extractsingle(r'(\\S+)', self.stdout, 1, float)
+
+
+@rfm.simple_test
+class Open(rfm.RunOnlyRegressionTest):
+    binaries = fixture(build, scope='environment')
+    num_tasks = required
+
+
+@rfm.simple_test
+class Fatal(Open):
+    @run_after('init')
+    def ends_reframe(self):
+        raise ReframeFatalError('unfit')
 '''
 LEFT = ["sleep", f"{100_000 + os.getpid()}"]
 #: What a file does while it is loaded → part of its reason; "" where it is listed as usual.
@@ -80,7 +103,8 @@ BROKEN = {
     "raise KeyboardInterrupt": "KeyboardInterrupt",
     "def": "SyntaxError",
     "input()": "EOFError",
-    "import os; os.environ['ASSAY_NOTIFY']": "needs the environment variable ASSAY_NOTIFY",
+    "import os; os.environ['ASSAY_NOTIFY']": "needs the environment variable ASSAY_NOTIFY"
+    " while it is loaded (file_14.py:2); give it with --env ASSAY_NOTIFY=VALUE",
     "import time; time.sleep(600)": "does not end within 5 s",
 }
 
@@ -95,19 +119,30 @@ def listed(folder: Path, *texts: str, limit_s: float = 60.0) -> list[Listing]:
 def test_a_class_is_described(tmp_path: Path) -> None:
     (found,) = listed(tmp_path, RING)
     assert found.refused == ""
-    (ring,) = found.classes
+    ring, open_, fatal = found.classes
     assert (ring.name, ring.kind, ring.doc) == ("Ring", "run", "Sends a token around.")
-    assert [(p.name, p.values) for p in ring.parameters] == [("size", [1, 2])]
+    assert [(p.name, p.values) for p in ring.parameters] == [
+        ("size", [1, 2]),
+        ("measures", [["bw", "bandwidth"]]),
+    ]
     variables = [(v.name, v.value, v.required) for v in ring.variables]
     assert variables == [("laps", None, True), ("label", "x", False)]
-    (program,) = ring.fixtures
-    assert (program.name, program.test_class, program.scope) == ("program", "build", "environment")
+    assert [(one.name, one.test_class, one.kind, one.scope) for one in ring.fixtures] == [
+        ("program", "build", "compile", "environment"),
+        ("program.sources", "fetch", "run", "session"),
+    ]
     first, second = ring.variants
     assert (first.valid_systems, first.valid_prog_environs) == (["+remote"], ["PrgEnv-gnu", "+mpi"])
     assert (first.num_tasks, first.modules) == (0, ["ring/1.0"])
     assert [(f.name, f.unit) for f in first.figures] == [("rate", "MB/s")]
     assert first.references == [ListedReference("daint:gpu", "rate", 10.0, -0.1, None, "MB/s")]
     assert second.refused == "skipped: too large"
+    assert second.parameters == {"size": 2, "measures": ["bw", "bandwidth"]}
+    # A library class leaves systems and ranks to the campaign.
+    assert [variable.name for variable in open_.variables if variable.required] == ["num_tasks"]
+    (variant,) = open_.variants
+    assert (variant.refused, variant.valid_systems, variant.valid_prog_environs) == ("", None, None)
+    assert fatal.variants[0].refused.startswith("ReframeFatalError: unfit")
 
 
 def test_a_file_without_tests_is_none(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traps for a stranger who lists a suite: four styles, each trap with its reason."""
+"""`assay reframe suite`: the classes of a suite, and which of them a site can run."""
 
 from __future__ import annotations
 
@@ -7,79 +7,25 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-from plugins.reframe.listing import Surroundings
-from plugins.reframe.suite_on_site import SuiteForm, configuration_for, suite_form
+import pytest
+
+from assay.cli.main import main
+from assay.tests.published_forms import published
+from plugins.reframe.listing import Surroundings, configuration_for
+from plugins.reframe.suite_cases import SuiteForm, suite_form
 from plugins.reframe.tests.test_listing import TEST
+from records.errors import ExitStatus
 
 LONG: dict[str, Any] = {"name": "long", "features": ["cpu"], "extras": {"cores": 8, "share": 0.5}}
 LONG |= {"processor": {"num_cpus": 8}}
 LONG |= {"resources": [{"name": "gpu", "options": ["--gres=gpu:{count}"]}]}
 SITE = configuration_for("island", LONG, {"mpich": ["mpi"], "openmpi": ["mpi", "openmp"]})
-HEAD = "import reframe as rfm\nfrom reframe.core.builtins import *\n"
-#: The four styles of reframe suites: a library class, a site's test, a mixin with modules, Spack.
-LIBRARY = f"""{HEAD}
-class fetch(rfm.RunOnlyRegressionTest):
-    executable = 'true'
-    @sanity_function
-    def right(self): return True
-
-class build(rfm.CompileOnlyRegressionTest):
-    sources = fixture(fetch, scope='session')
-
-@rfm.simple_test
-class bench(rfm.RunOnlyRegressionTest):
-    benchmark_info = parameter([('allreduce', 'latency'), ('bw', 'bandwidth')])
-    binaries = fixture(build, scope='environment')
-    num_tasks = required
-"""
-SITES_OWN = f"""
-import os, sys, pathlib
-sys.path.append(str(pathlib.Path(__file__).parent.parent / 'mixins'))
-from extra import Extra
-{HEAD}
-@rfm.simple_test
-class Own(Extra):
-    valid_systems = ['daint:gpu', '+uenv']
-    valid_prog_environs = ['PrgEnv-gnu']
-    scratch = variable(str, value=os.environ['SCRATCH'])
-    num_tasks = 0
-"""
-EXTRA = f"{HEAD}\nclass Extra(rfm.RunOnlyRegressionTest):\n    executable = 'hostname'\n"
-MODULES = f"""
-import subprocess
-{HEAD}
-found = subprocess.run(
-    ['bash', '-c', 'module -t avail 2>&1'], capture_output=True, text=True
-).stdout.split()
-if not found or 'not' in found:
-    raise ValueError('No available modules found on the system')
-
-@rfm.simple_test
-class WithModule(rfm.RunOnlyRegressionTest):
-    module_name = parameter(found)
-    valid_systems = ['*']
-    valid_prog_environs = ['default']
-    executable = 'lmp'
-    @run_after('init')
-    def load(self): self.modules = [self.module_name]
-"""
-MODULE_FUNCTION = {"BASH_FUNC_module%%": "() { echo lammps/2022; }"}
 #: What Lmod prints: its version, or modules, on standard error, and Python.
 LMOD = """#!/bin/sh
 case "$*" in
     --version) echo "Version 8.6.1" >&2 ;;
     *avail*) echo "_mlstatus = True"; printf "/tree:\nlammps/2022\n" >&2 ;;
 esac
-"""
-SPACK = f"""
-import subprocess
-{HEAD}
-from suite_modules.utils import SpackTest
-nodes = subprocess.run(['sinfo', '-o', '%c'], capture_output=True, text=True).stdout
-cores = int(nodes.splitlines()[1])
-@rfm.simple_test
-class Hpl(SpackTest):
-    spack_spec = 'hpl'
 """
 
 
@@ -90,67 +36,14 @@ def listed(folder: Path, file: str, text: str, **how: Any) -> SuiteForm:
     return suite_form(folder, Surroundings(**{"configuration": SITE, **how}), "island")
 
 
-def test_a_library_class_leaves_systems_to_the_campaign(tmp_path: Path) -> None:
-    form = listed(tmp_path, "bench.py", LIBRARY)
-    (cls,) = form.files[0].classes
-    assert [variant.refused for variant in cls.variants] == ["", ""]
-    assert (cls.variants[0].valid_systems, cls.variants[0].valid_prog_environs) == (None, None)
-    assert cls.variants[1].parameters == {"benchmark_info": ["bw", "bandwidth"]}
-    assert [(one.name, one.test_class, one.kind) for one in cls.fixtures] == [
-        ("binaries", "build", "compile"),
-        ("binaries.sources", "fetch", "run"),
-    ]
-    assert [variable.name for variable in cls.variables if variable.required] == ["num_tasks"]
-    assert (form.classes[0].environments, form.classes[0].reason) == (["mpich", "openmpi"], "")
-
-
 def refused(form: SuiteForm) -> str:
     """The reason of the only file that is refused."""
     (reason,) = (one.refused for one in form.files if one.refused)
     return reason
 
 
-def test_a_missing_variable_is_named_and_can_be_given(tmp_path: Path) -> None:
-    (tmp_path / "mixins").mkdir()
-    (tmp_path / "mixins" / "extra.py").write_text(EXTRA)
-    said = refused(listed(tmp_path, "checks/own.py", SITES_OWN))
-    assert "needs the environment variable SCRATCH" in said
-    assert "own.py:12" in said
-    assert "--env SCRATCH=VALUE" in said
-    form = listed(tmp_path, "checks/own.py", SITES_OWN, environment={"SCRATCH": "/scratch"})
-    (own,) = [one for one in form.files if one.classes]
-    assert own.classes[0].variants[0].num_tasks == 0
-    assert [v.value for v in own.classes[0].variables if v.name == "scratch"] == ["/scratch"]
-    asked, has = form.classes[0].reason.split("; ")
-    assert asked == "asks for system daint:gpu or +uenv"
-    assert has == "island:long has cores, cpu, gpu, remote, scontrol, share"
-
-
-def test_a_variant_that_would_end_reframe_is_refused_alone(tmp_path: Path) -> None:
-    text = f"""{TEST}
-from reframe.core.exceptions import ReframeFatalError
-@rfm.simple_test
-class Fatal(Plain):
-    @run_after('init')
-    def ends_reframe(self):
-        raise ReframeFatalError('unfit')
-"""
-    plain, fatal = listed(tmp_path, "fatal.py", text).files[0].classes
-    assert plain.variants[0].refused == ""
-    assert fatal.variants[0].refused.startswith("ReframeFatalError: unfit")
-
-
-def test_a_missing_module_tree_is_the_file_s_own_reason(tmp_path: Path) -> None:
-    said = refused(listed(tmp_path, "lammps.py", MODULES))
-    assert "No available modules found on the system" in said
-    form = listed(tmp_path, "lammps.py", MODULES, environment=MODULE_FUNCTION)
-    assert form.files[0].classes[0].variants[0].modules == ["lammps/2022"]
-    assert form.classes[0].mappable == ["default"]
-    assert (form.classes[0].environments, form.classes[0].reason) == ([], "")
-
-
 def test_reframe_s_module_system_is_asked_in_the_child(tmp_path: Path) -> None:
-    text = f"""{HEAD}
+    text = """
 import reframe.core.runtime as rt
 found = [str(one) for one in rt.runtime().modules_system.available_modules('')]
 """ + TEST.replace("valid_systems", "modules = found\n    valid_systems", 1)
@@ -166,13 +59,11 @@ found = [str(one) for one in rt.runtime().modules_system.available_modules('')]
 
 def test_a_package_of_the_suite_is_found(tmp_path: Path) -> None:
     (tmp_path / "suite_modules").mkdir()
-    text = f"{HEAD}\nclass SpackTest(rfm.RegressionTest):\n    spack_spec = variable(str)\n"
-    (tmp_path / "suite_modules/utils.py").write_text(text)
-    form = listed(tmp_path, "apps/hpl.py", SPACK)
-    assert "sinfo" in refused(form) or "IndexError" in refused(form)
-    assert [one.path for one in form.files if one.refused] == [[str(tmp_path)]]
-    further = SPACK.replace("suite_modules", "not_there")
-    assert "--env PYTHONPATH=DIR," in refused(listed(tmp_path, "apps/hpl.py", further))
+    (tmp_path / "suite_modules/utils.py").touch()
+    form = listed(tmp_path, "apps/hpl.py", f"import suite_modules.utils\n{TEST}")
+    assert [one.path for one in form.files if one.classes] == [[str(tmp_path)]]
+    said = refused(listed(tmp_path, "apps/hpl.py", f"import not_there.utils\n{TEST}"))
+    assert "--env PYTHONPATH=DIR," in said
 
 
 #: Systems and environments that are asked for, and environments that fit.
@@ -185,6 +76,7 @@ ASKED: list[tuple[list[str], list[str], list[str]]] = [
     *((systems, ["mpich"], ["mpich"]) for systems in (["%share=.5"], ["+gpu"])),
     *((systems, ["*"], []) for systems in (["%cores=9"], ["-cpu"], [], ["island:short"])),
     (["*"], [], []),
+    (["daint:gpu", "+uenv"], ["*"], []),
 ]
 
 
@@ -192,11 +84,18 @@ def test_a_class_fits_as_reframe_matches(tmp_path: Path) -> None:
     tests = [
         f"@rfm.simple_test\nclass T{number}(rfm.RunOnlyRegressionTest):\n"
         f"    valid_systems, valid_prog_environs = {systems}, {environs}\n"
-        for number, (systems, environs, _) in enumerate(ASKED)
+        for number, (systems, environs, _) in enumerate([*ASKED, (["*"], ["default"], [])])
     ]
-    form = listed(tmp_path, "many.py", f"{HEAD}{''.join(tests)}")
-    assert [one.environments for one in form.classes] == [accepted for *_, accepted in ASKED]
-    assert all(bool(one.reason) == (not one.environments) for one in form.classes)
+    tests += ["@rfm.simple_test\nclass Open(rfm.RunOnlyRegressionTest):\n    pass\n"]
+    text = f"import reframe as rfm\n{''.join(tests)}"
+    *matched, mapped, left_open = listed(tmp_path, "many.py", text).classes
+    assert [one.environments for one in matched] == [accepted for *_, accepted in ASKED]
+    assert all(bool(one.reason) == (not one.environments) for one in matched)
+    asked, has = matched[-1].reason.split("; ")
+    assert asked == "asks for system daint:gpu or +uenv"
+    assert has == "island:long has cores, cpu, gpu, remote, scontrol, share"
+    assert (mapped.environments, mapped.mappable, mapped.reason) == ([], ["default"], "")
+    assert (left_open.environments, left_open.reason) == (["mpich", "openmpi"], "")
 
 
 def test_reframe_s_own_tutorial_is_listed() -> None:
@@ -205,3 +104,64 @@ def test_reframe_s_own_tutorial_is_listed() -> None:
     form = suite_form(tutorial, Surroundings(configuration=SITE), None)
     assert len(form.classes) == 37
     assert [Path(one.file).name for one in form.files if one.refused] == ["stream_workflows.py"]
+
+
+def told(capsys, *words: str, status: ExitStatus = ExitStatus.PASS) -> str:
+    assert main(["reframe", "suite", *words]) == status
+    return str(capsys.readouterr().out)
+
+
+SUITE = """
+import os
+import reframe as rfm
+
+@rfm.simple_test
+class Island(rfm.RunOnlyRegressionTest):
+    valid_systems = ['*']
+    valid_prog_environs = ['+mpi']
+    scratch = os.environ['SCRATCH']
+
+@rfm.simple_test
+class Remote(Island):
+    valid_systems = ['daint:gpu']
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "island.py").write_text(SUITE)
+    (tmp_path / "exits.py").write_text("import reframe, os; os._exit(3)")
+    return tmp_path
+
+
+def test_a_suite_is_listed_with_what_the_site_can_run(capsys, files):
+    words = (str(files), "--site", "virtual")
+    text = " ".join(told(capsys, *words, status=ExitStatus.FAIL).split())
+    assert "exits.py refused: ends the process that loads it, with status 3" in text
+    assert "give it with --env SCRATCH=VALUE" in text
+    assert "2 files, 2 refused; 0 classes, 0 run here" in text
+    text = " ".join(told(capsys, *words, "--env", "SCRATCH=/scratch").split())
+    assert "Island: run, 1 variant; runs here in mpich, mpich-hydra," in text
+    assert "Remote: run, 1 variant; not here: asks for system daint:gpu; virtual:all has" in text
+    assert "2 files, 1 refused; 2 classes, 1 run here" in text
+
+
+def test_a_suite_is_listed_for_no_site(capsys, files):
+    words = (str(files / "island.py"), "--env", "SCRATCH=/scratch")
+    text = " ".join(told(capsys, *words).split())
+    assert "Remote: run, 1 variant; asks for systems daint:gpu; environments +mpi" in text
+    found = published("reframe-suite", told(capsys, *words, "--json"))
+    assert [one["name"] for one in found["classes"]] == ["Island", "Remote"]
+    assert found["files"][0]["classes"][1]["variants"][0]["valid_systems"] == ["daint:gpu"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("/nonexistent",), "/nonexistent: no such file"),
+        (("/", "--env", "SCRATCH"), "allowed is NAME=VALUE"),
+    ],
+)
+def test_a_wrong_suite_is_refused(capsys, words, said):
+    assert main(["reframe", "suite", *words]) == ExitStatus.BAD_INPUT
+    assert said in capsys.readouterr().err
