@@ -14,7 +14,7 @@ from assay.run.start import start_run
 from records.criteria import Criteria
 from records.errors import AssayError, ExitStatus
 from records.run.run_directory import RunDirectory, open_run
-from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.verdicts.acceptance.judge import FOLDER, Dossier, make_dossier
 
 #: The exit status of a verdict.
 STATUS = {

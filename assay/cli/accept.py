@@ -30,7 +30,7 @@ from records.run.chain import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.draw import write_pictures
-from reports.verdicts.acceptance.dossier import FOLDER, VerifiedPart, VerifyForm
+from reports.verdicts.acceptance.judge import FOLDER, VerifiedPart, VerifyForm
 from reports.verdicts.acceptance.result import acceptance_result
 
 

@@ -26,7 +26,7 @@ from records.files import write_whole
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
 from records.plugins import loaded, plugins
 from records.run.plan import SCHEMA, Plan
-from reports.verdicts.acceptance.dossier import AcceptanceForm, VerifyForm
+from reports.verdicts.acceptance.judge import AcceptanceForm, VerifyForm
 from reports.verdicts.choice.forms import ReportForm, VerdictsForm
 from reports.verdicts.comparison import ComparisonForm
 from reports.verdicts.nightly import forms as nightly

@@ -32,10 +32,11 @@ from reports.show.tables import TONES, Cell, Lead, numeric, pivot, table_of
 from reports.verdicts.acceptance.result import (
     NUMBERS,
     OUTCOMES,
+    REHEARSAL,
     judged_cell,
+    margins,
     telling_cells,
 )
-from reports.verdicts.acceptance.summary import REHEARSAL, margins
 
 _METHOD = (
     "A stage is a run of a campaign, judged by its criteria. Each verdict rests on a bound, not on"

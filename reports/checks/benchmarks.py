@@ -1,26 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of checks that need little of their own: messages, OSU's suite, start-up, HPL, nodes."""
+"""Sections of checks that need little of their own: messages, start-up, HPL, nodes."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from reports.analysis.run import Analysis, Row
 from reports.checks.common import latency_and_bandwidth, over
 from reports.notation.units import ReadableUnit, count_text
-from reports.show.lines import BY_LENGTH, grid_of, lines_picture
-from reports.show.panel import Axis, Picture
+from reports.show.lines import BY_LENGTH, lines_picture
+from reports.show.panel import Picture
 from reports.show.rows import message_bytes, name_cell, range_cell
-from reports.show.section import Section, side_by_side_table
-from reports.show.tables import MOST_ROWS, Cell, Table, across, pivot
+from reports.show.section import Section
+from reports.show.tables import Cell, Table, across, pivot
 
 _PT2PT = ("half_round_trip", "bandwidth")
-#: Lines of the tables of all constructs together.
-MOST_LINES = 2400
 #: Panels of a picture: the operations of a campaign with a variant or two.
 MOST_PANELS = 16
-#: Metrics that OSU's suite is read by, and times of a start.
-_OSU = ("osu_message_rate", "osu_bandwidth", "osu_latency", "osu_init_mean")
+#: Times of a start.
 _STARTUP = (
     *("whole_start", "first_instruction", "init", "all_heard", "launch"),
     *("daemon_boot", "daemon_halt"),
@@ -36,31 +31,6 @@ _RATES = {
     "core_clock": ("clock, GHz", ReadableUnit("", 1e9)),
     "allocatable_memory": ("memory got, MB", ReadableUnit("", 1e6)),
 }
-
-
-def sizes_tables(analysis: Analysis) -> list[Table]:
-    """Each metric of each construct: lengths down, environments side by side."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in analysis.rows_of("pt2pt", *_PT2PT):
-        construct = str(row.series.at_value("construct") or "all")
-        groups.setdefault((construct, row.series.metric), []).append(row)
-    note = (
-        f"n = {count_text(analysis.run.blocks, 'launch')} unless a cell says otherwise. A cell's"
-        " title gives its complete statistics in SI units; so does summary.csv, with the least,"
-        " mean and greatest of each launch."
-    )
-    most = min(MOST_ROWS, MOST_LINES // max(1, len(groups)))
-    tables = (
-        side_by_side_table(analysis, "pt2pt", metric, rows, of=construct, most=most)
-        for (construct, metric), rows in groups.items()
-    )
-    return [replace(table, note=note) for table in tables if table]
-
-
-def osu_tables(analysis: Analysis) -> list[Table]:
-    """Each quantity that a benchmark of OSU's is read by, environments side by side."""
-    made = (side_by_side_table(analysis, "osu", metric) for metric in _OSU)
-    return [table for table in made if table is not None]
 
 
 def against_length(analysis: Analysis) -> Picture | None:
@@ -81,28 +51,6 @@ def against_length(analysis: Analysis) -> Picture | None:
         caption="Message length per pair of processes.",
         log_y=True,
         most=MOST_PANELS,
-    )
-
-
-def rate_against_grid(analysis: Analysis) -> Picture | None:
-    """Rate against the process grid, one panel an N."""
-    rows = analysis.rows_of("hpl", "rate")
-    grids = {grid_of(analysis.case(row).params) for row in rows}
-    order = sorted(grids, key=lambda grid: (grid[0] * grid[1], grid))
-    if len(order) < 2:
-        return None
-    return lines_picture(
-        analysis,
-        rows,
-        lambda row: float(order.index(grid_of(analysis.case(row).params))),
-        Axis(
-            "process grid P × Q",
-            ticks={float(index): f"{p} × {q}" for index, (p, q) in enumerate(order)},
-        ),
-        without=("p", "q"),
-        anchor="picture-hpl-grid",
-        title="HPL rate against process grid",
-        caption="One panel for each N; grids by number of ranks.",
     )
 
 
@@ -133,9 +81,8 @@ def rates_table(analysis: Analysis) -> Table | None:
 
 SECTIONS = {
     "echo": Section(pictures=(latency_and_bandwidth("echo", *_PT2PT),)),
-    "pt2pt": Section(pictures=(latency_and_bandwidth("pt2pt", *_PT2PT),), statistics=sizes_tables),
+    "pt2pt": Section(pictures=(latency_and_bandwidth("pt2pt", *_PT2PT),)),
     "collectives": Section(pictures=(against_length,)),
-    "osu": Section(statistics=osu_tables),
     "startup": Section(
         pictures=(
             over(
@@ -163,7 +110,6 @@ SECTIONS = {
                 caption="One panel for each process grid.",
                 least=2,
             ),
-            rate_against_grid,
         )
     ),
     "node": Section(tables=(rates_table,)),

@@ -61,8 +61,7 @@ def _part(analysis: Analysis, check: str, *, pictures: bool) -> CheckPart:
         drawn += [picture for pictures_of, _ in further for picture in pictures_of()]
     tables = [table for make in section.tables if (table := make(analysis))]
     tables += [table for _, tables_of in further for table in tables_of()]
-    own = section.statistics
-    tables += own(analysis) if own else statistics_tables(analysis, check)
+    tables += statistics_tables(analysis, check)
     constant = ", ".join(
         f"{name} {value_text(value)}"
         for name, value in sorted(analysis.labels[check].constant.items())

@@ -22,7 +22,7 @@ from records.run.chain import SEAL, SIGNATURE, digest, sign, sums_text
 from reports.render import html, terminal
 from reports.render.files import find_browser
 from reports.render.formats import junit
-from reports.verdicts.acceptance.dossier import AcceptanceForm
+from reports.verdicts.acceptance.judge import AcceptanceForm
 from reports.verdicts.acceptance.result import acceptance_result
 
 from . import acceptance_runs as runs

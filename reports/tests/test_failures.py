@@ -13,8 +13,7 @@ from reports.analysis.run import Analysis
 from reports.analysis.score import OverallScore
 from reports.tests import synthetic
 from reports.tests.synthetic import HPL_FIXED, Edit, case
-from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.leader import leaders
+from reports.verdicts.choice.answer import answer_of, leaders
 from reports.verdicts.choice.tables import score_table
 
 pytestmark = pytest.mark.numerical

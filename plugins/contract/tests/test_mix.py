@@ -22,7 +22,7 @@ from reports.load.loading import load_run
 from reports.show.tables import RawLinks
 from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import chained, changed, with_records
-from reports.verdicts.acceptance.context import Context
+from reports.verdicts.acceptance.limits import Context
 from reports.verdicts.acceptance.values import gather
 
 
