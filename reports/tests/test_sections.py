@@ -14,8 +14,7 @@ from assay.documents.report import build_report
 from reports.analysis.run import Analysis, analyse
 from reports.checks.alltoall_pairs import METRICS as METRICS_OF_PAIRS
 from reports.checks.alltoall_pairs import matrices
-from reports.checks.benchmarks import rates_table
-from reports.checks.sections import CheckPart, check_parts, own_section
+from reports.checks.sections import CheckPart, check_parts, own_section, rates_table
 from reports.checks.su3_rmd import strong_scaling, weak_scaling
 from reports.load.loading import load_run
 from reports.show.draw import svg_of
