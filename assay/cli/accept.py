@@ -31,7 +31,7 @@ from records.run.chain import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.draw import write_pictures
-from reports.verdicts.acceptance.dossier import (
+from reports.verdicts.acceptance.judge import (
     FOLDER,
     Dossier,
     VerifiedPart,

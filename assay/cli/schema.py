@@ -22,7 +22,7 @@ from records.run.plan import SCHEMA
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type, imported when it is asked for. A command's words are joined by "-".
 FORMS = {
-    "accept": "reports.verdicts.acceptance.dossier:AcceptanceForm",
+    "accept": "reports.verdicts.acceptance.judge:AcceptanceForm",
     "compare": "reports.verdicts.comparison:ComparisonForm",
     "doctor": "assay.cli.doctor:DoctorForm",
     "nightly-accept-change": "reports.verdicts.nightly.forms:ChangeAcceptedForm",
@@ -34,7 +34,7 @@ FORMS = {
     "run": "assay.cli.report:RunForm",
     "status": "assay.run.status:StatusForm",
     "verdicts": "reports.verdicts.choice.forms:VerdictsForm",
-    "verify": "reports.verdicts.acceptance.dossier:VerifyForm",
+    "verify": "reports.verdicts.acceptance.judge:VerifyForm",
 }
 #: What people write → the function that gives its schema.
 WRITTEN = {

@@ -19,7 +19,7 @@ from records.run.run_directory import refuse_other
 from records.text.plain_text import plain
 from reports.render import html
 from reports.render.files import find_browser, html_to_pdf
-from reports.verdicts.acceptance.dossier import FOLDER, Dossier
+from reports.verdicts.acceptance.judge import FOLDER, Dossier
 from reports.verdicts.acceptance.result import acceptance_result, raw_links
 
 DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"

@@ -34,7 +34,7 @@ from records.run.record import (
     raw_paths,
     read_records,
 )
-from reports.verdicts.acceptance.dossier import FOLDER, Dossier, as_of, make_dossier
+from reports.verdicts.acceptance.judge import FOLDER, Dossier, as_of, make_dossier
 
 #: At most so many faults of one kind are listed.
 MOST_LISTED = 20

@@ -24,8 +24,7 @@ from records.run.run_directory import RunDirectory
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, chained, write_records, write_run
-from reports.verdicts.choice.answer import remarks
-from reports.verdicts.choice.leader import choice
+from reports.verdicts.choice.answer import choice, remarks
 
 NAMES = ("mpich", "openmpi", "lam-lamd")
 

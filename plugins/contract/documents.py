@@ -50,7 +50,7 @@ from reports.render import html
 from reports.render.files import find_browser, html_to_pdf
 from reports.result import Result
 from reports.show.rows import provenance_rows
-from reports.verdicts.acceptance.dossier import make_dossier
+from reports.verdicts.acceptance.judge import make_dossier
 
 MACHINE, RISKS, SUMS = "contract.json", "risks.json", "SHA256SUMS"
 #: The names of a document's files without their endings.

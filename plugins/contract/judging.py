@@ -14,8 +14,7 @@ from records.site.pair_scans import NODE, PEER
 from reports.answers import limit_text
 from reports.judgement import Item, JudgedCriterion, LaunchKey
 from reports.statistics import bounds
-from reports.verdicts.acceptance.context import Context, ShownItems, judged
-from reports.verdicts.acceptance.limits import is_absolute
+from reports.verdicts.acceptance.limits import Context, ShownItems, is_absolute, judged
 from reports.verdicts.acceptance.values import CriterionEvidence, Values
 
 

@@ -33,11 +33,12 @@ from reports.show.panel import Picture
 from reports.show.tables import TONES, Cell, Lead, pivot, table_of
 from reports.verdicts.acceptance.result import (
     NUMBERS,
+    REHEARSAL,
     judged_cell,
+    margins,
     number_cells,
     telling_cells,
 )
-from reports.verdicts.acceptance.summary import REHEARSAL, margins
 
 _METHOD = (
     "A stage is a run of a campaign, judged by its criteria. Each verdict rests on a bound, not on"

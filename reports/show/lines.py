@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
@@ -168,7 +168,7 @@ def grouped(
     def size(item: Curves) -> tuple[float, float]:
         params = analysis.case(item.rows[0]).params
         n = params.get("n", 0)
-        ranks = 0 if "p" in without else math.prod(grid_of(params))
+        ranks = 0 if "p" in without else params.get("p", 0) * params.get("q", 0)
         return ranks, n if isinstance(n, int | float) and "n" not in without else 0
 
     every = (
@@ -251,11 +251,6 @@ def ranges_text(lines: Iterable[Series], unit: str) -> str:
     """Each line's least and greatest value, for those who cannot see the picture."""
     ends = ((line.name, *map(units.significant, (min(line.y), max(line.y)))) for line in lines)
     return "; ".join(f"{name} {low} to {high} {unit}".rstrip() for name, low, high in ends)
-
-
-def grid_of(params: Mapping[str, Any]) -> tuple[int, int]:
-    """The process grid of a case; 0 × 0 for a check without one."""
-    return int(params.get("p", 0)), int(params.get("q", 0))
 
 
 def footer(analysis: Analysis, rows: Iterable[Row]) -> str:

@@ -35,12 +35,10 @@ class Section:
     """A check's own pictures and tables; after them stand the statistics of every metric.
 
     Each function takes the analysis of the run and gives None where it has nothing to show.
-    `statistics` replaces the tables of every metric where another form serves better.
     """
 
     pictures: Sequence[Callable[[Analysis], Picture | None]] = ()
     tables: Sequence[Callable[[Analysis], Table | None]] = ()
-    statistics: Callable[[Analysis], Sequence[Table]] | None = None
 
 
 def statistics_tables(analysis: Analysis, check: str) -> list[Table]:
@@ -152,10 +150,9 @@ def side_by_side_table(
     metric: str,
     some: Sequence[Row] | None = None,
     *,
-    of: str = "",
     most: int = MOST_ROWS,
 ) -> Table | None:
-    """A metric by all that varies, a column an environment; of `some` rows, named `of`, or all."""
+    """A metric by all that varies, a column an environment; of `some` rows, or all."""
     every = analysis.rows_of(check, metric) if some is None else some
     if not every:
         return None
@@ -178,8 +175,8 @@ def side_by_side_table(
         rows,
         varying_leads(analysis, every) or [("case", lambda row: row_label(analysis, row))],
         [side_by_side(analysis, rows, cell)],
-        anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
-        title=lines.joined(of, sentence_case(title)),
+        anchor="-".join(["table", slug(check), slug(metric), "side-by-side"]),
+        title=sentence_case(title),
         note=f"{sentence_case(defined.definition)}; {defined.better} is better. Over"
         f" n = {count_text(blocks, 'launch')} unless a cell says otherwise; a cell's title gives"
         " interval, median and extremes in SI units, as does summary.csv.",

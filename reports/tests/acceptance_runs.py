@@ -19,7 +19,7 @@ from records.criteria import Criteria
 from records.run.chain import chain_of, write_seal
 from records.tests.made import case_id
 from reports.tests.synthetic import a_record, case, write_plan, write_records
-from reports.verdicts.acceptance.dossier import Dossier, make_dossier
+from reports.verdicts.acceptance.judge import Dossier, make_dossier
 
 DAY = date(2026, 11, 21)
 NODES = ("n1", "n2", "n3", "n4")

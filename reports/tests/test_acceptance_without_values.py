@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A criterion of each kind without a value is INCONCLUSIVE and names what is missing; a document
-holds no scalar of NumPy."""
+"""A criterion of each kind without a value is INCONCLUSIVE and names what is missing; launches that
+are disturbed or unproven decide nothing silently; a document holds no scalar of NumPy."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import msgspec
 import numpy as np
 import pytest
 
+from records.flags import MEANINGS, UNPROVEN
 from records.forms import as_bytes
 from reports.load.loading import load_run
 from reports.render import html
-from reports.tests.synthetic import chained, changed, with_records
+from reports.tests.synthetic import analysed, case, chained, changed, with_records
 from reports.tests.test_acceptance_judge import DAY, RUN, criteria, entry
 from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.limits import NOT_COUNTED
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.acceptance.values import gather
+from reports.verdicts.choice.answer import answer_of
 
 from . import acceptance_runs as runs
 
@@ -131,3 +134,35 @@ def test_launches_that_count_are_not_said_to_be_missing_for_a_disturbance(tmp_pa
     del success["metric"]
     found = judge(criteria(success), gather(load_run(run), []), DAY, 0).criteria[1]
     assert [item.note for item in found.items] == ["n = 2; a verdict needs 3 launches"]
+
+
+@pytest.mark.parametrize(
+    ("marked", "at_least", "more", "told"),
+    [
+        (range(1, 6), 1.0, {}, MEANINGS[UNPROVEN]),
+        (range(1, 6), 1e30, {}, "5 of 5 launches are unproven"),
+        (range(1, 3), 1.0, {}, "2 of 5 launches are unproven"),
+        (range(1, 6), 1.0, {"unproven": "accept"}, "verdicts rest on them"),
+    ],
+)
+def test_unproven_launches_count_only_where_the_criteria_accept_them(
+    tmp_path, marked, at_least, more, told
+):
+    run = runs.write_run(tmp_path / RUN, checks=("hpl",))
+    edit_records(run, "hpl", lambda r: r | {"flags": [UNPROVEN] * (r["block"] in marked)})
+    limit = entry("limit", "hpl", "rate", at_least=at_least, unit="flop/s")
+    dossier = runs.dossier(run, criteria(limit, promise=(), **more))
+    answers, hpl = dossier.judgement.criteria
+    assert dossier.judgement.verdict == answers.verdict == ("PASS" if more else "INCONCLUSIVE")
+    assert not dossier.judgement.rerun
+    assert any(told in one.text for one in acceptance_result(dossier).sentences)
+    if len(marked) == 5 and not more:
+        assert hpl.note == answers.items[0].note == f"5 {NOT_COUNTED}"
+    else:
+        assert (hpl.verdict, hpl.items[0].n) == ("PASS", 5 if more else 3)
+
+
+def test_a_choice_says_how_many_launches_are_unproven(tmp_path):
+    cases = [case("startup", name, {"ranks": 2}) for name in ("lam", "mpich")]
+    run = analysed(tmp_path, cases, blocks=6, edit=lambda one: one | {"flags": [UNPROVEN]})
+    assert "12 of 12 launches ran, but by Slurm's statement" in answer_of(run).unknown

@@ -17,13 +17,11 @@ import pytest
 from assay.cli.main import make_parser
 from assay.schema.loading import load_campaign
 from bench.tests.simulated.campaigns import NAMES, POINTS, extended_run, simulated_run
-from reports.analysis.run import Analysis, analyse
+from reports.analysis.run import analyse
 from reports.answers import MOST_WORDS, Answer, State, clipped, listed
 from reports.load.loading import Run, Series, load_run
-from reports.show.tables import Cell
 from reports.tests.synthetic import analysed, case
 from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.tables import score_table
 
 pytestmark = pytest.mark.numerical
 
@@ -147,19 +145,6 @@ def test_start_up_has_its_share_of_a_job_of_ten_minutes(tmp_path: Path) -> None:
 
 def plain(answer: Answer) -> str:
     return answer.sentence.replace("\u202f", " ")
-
-
-def places(analysis: Analysis) -> list[list[Cell]]:
-    """Rows of the table of places: place, environment, cost, bounds, over the first, remark."""
-    score = analysis.comparisons.score
-    assert score is not None
-    table = score_table(score, {})
-    assert table is not None
-    return table.rows
-
-
-def score_of(values: Any) -> Any:
-    return analyse(simulated_run(values)).comparisons.score
 
 
 def test_environments_not_told_apart_are_named_with_costs_and_the_blocks_it_takes() -> None:

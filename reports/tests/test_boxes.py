@@ -347,15 +347,15 @@ def test_each_check_is_one_screen_and_a_picture_comes_out_as_svg_and_png(
     checks = "[...document.querySelectorAll('section[id^=check-]')]"
     heights = browser.evaluate(f"{checks}.map((one) => one.offsetHeight)")
     assert len(heights) == 3 and max(heights) <= 900
-    buttons = "document.querySelectorAll('#picture-hpl-grid .take button')"
+    buttons = "document.querySelectorAll('#picture-startup .take button')"
     browser.evaluate(f"{buttons}.forEach((one) => one.click())")
-    files = [tmp_path / f"hpl-grid.{kind}" for kind in ("svg", "png")]
+    files = [tmp_path / f"startup.{kind}" for kind in ("svg", "png")]
     end = time.monotonic() + 60
     while not all(file.is_file() and file.stat().st_size for file in files):
         assert time.monotonic() < end, "the browser has not written the files"
         time.sleep(0.05)
     words = " ".join(ElementTree.fromstring(files[0].read_text()).itertext())  # noqa: S314 ours
-    for expected in ("HPL rate against process grid", *VARIANTS, "seed 1", "process grid P × Q"):
+    for expected in ("Start-up against ranks", *VARIANTS, "seed 1"):
         assert expected in words
     assert "var(" not in files[0].read_text()
     assert files[1].read_bytes().startswith(b"\x89PNG")

@@ -13,8 +13,7 @@ from reports.show.tables import RawLinks, Table
 from reports.statistics.descriptive import paired_effect
 from reports.tests import synthetic
 from reports.tests.synthetic import HPL_FIXED, Edit, case, quick_cases
-from reports.verdicts.choice.answer import remarks
-from reports.verdicts.choice.leader import leaders
+from reports.verdicts.choice.answer import leaders, remarks
 from reports.verdicts.choice.result import choice_result
 
 pytestmark = pytest.mark.numerical

@@ -8,9 +8,9 @@ from datetime import date
 import numpy as np
 import pytest
 
-from reports.verdicts.acceptance import context
-from reports.verdicts.acceptance.context import LOWEST_KEPT
+from reports.verdicts.acceptance import limits
 from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.limits import LOWEST_KEPT
 
 from .scanned_machine import criteria, measured, scan
 
@@ -35,7 +35,7 @@ def test_each_bad_node_is_named_by_its_link_whatever_share_was_measured(rounds, 
 @pytest.fixture
 def small_limits(monkeypatch):
     """A scan of 40 nodes is as large as one of thousands."""
-    monkeypatch.setattr(context, "MOST_KEPT", 200)
+    monkeypatch.setattr(limits, "MOST_KEPT", 200)
 
 
 def test_more_pairs_than_get_an_item_are_judged_by_the_criteria_that_are_shipped(small_limits):

@@ -26,8 +26,7 @@ from reports.statistics.max_t import answers
 from reports.tests import synthetic
 from reports.tests.synthetic import HPL_FIXED, Edit, analysed, case, chained, changed, write_run
 from reports.verdicts.choice import tables
-from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.leader import leaders
+from reports.verdicts.choice.answer import answer_of, leaders
 from reports.verdicts.nightly.evidence import read_night
 
 pytestmark = pytest.mark.numerical

@@ -1,31 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judgement of an acceptance: all criteria, the nodes and links named, waivers, re-runs."""
+"""The judgement of an acceptance: all criteria, the nodes and links named, waivers, re-runs; and
+the dossier, the judgement with all it rests on, and its form, which is sealed.
+
+The same run, re-runs, criteria file and day give the same bytes of acceptance.json; their SHA-256
+is the seal that is printed on every page of the document.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from statistics import median_low
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from msgspec import UNSET, UnsetType, field
 from msgspec.structs import asdict, replace
 
 from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
 from records.errors import AssayError
 from records.flags import DISTURBED, UNPROVEN
+from records.forms import Form, Part, as_text, key
 from records.plugins import hooks
-from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
+from records.run import rerun
+from records.run.chain import manifest, sums_text
 from records.site.pair_scans import Indices, positions_of
 from records.text.plain_text import natural
 from reports import judgement as forms
+from reports.answers import AnswerPart
 from reports.judgement import Finding, Item, JudgedCriterion, Judgement, verdict_of
+from reports.load.loading import Run, load_run
 from reports.statistics.bounds import HEAVY_TAILED, decide, worst
 from reports.statistics.descriptive import LEAST_BLOCKS, serial_dependence, widening
-from reports.verdicts.acceptance import limits
-from reports.verdicts.acceptance.context import Context
-from reports.verdicts.acceptance.relative import judge_links, judge_nodes, judge_spread
-from reports.verdicts.acceptance.values import CriterionEvidence
+from reports.verdicts.acceptance import limits, peers
+from reports.verdicts.acceptance.limits import Context
+from reports.verdicts.acceptance.values import CriterionEvidence, gather
 
 _COVERAGE = "nodes-measured"
 #: Good pairs that are measured again with undecided ones: as many as those, and these at least.
@@ -40,10 +52,10 @@ _ORDER: tuple[forms.Subject, ...] = ("group", "node", "cut", "link", "pair", "un
 _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
     "limit": limits.judge_limit,
     "ratio": limits.judge_ratio,
-    "spread": judge_spread,
+    "spread": peers.judge_spread,
     "efficiency": limits.judge_efficiency,
-    "nodes": judge_nodes,
-    "links": judge_links,
+    "nodes": peers.judge_nodes,
+    "links": peers.judge_links,
 }
 
 
@@ -74,15 +86,15 @@ def judge(
     absolute = any(result.binds for result in results)
     verdict = worst([result.effective for result in results])
     findings = _findings(results)
-    rerun = cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {}
+    again = cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {}
     return Judgement(
         verdict=verdict if absolute else worst([verdict, "INCONCLUSIVE"]),
         titles=tuple(finding.title for finding in findings if finding.named),
         criteria=tuple(results),
         findings=tuple(findings),
         waivers=tuple(_waiver_states(criteria.waivers, valid, results)),
-        rerun_wanted=tuple(rerun),
-        rerun_pairs={case: pairs for case, pairs in rerun.items() if pairs},
+        rerun_wanted=tuple(again),
+        rerun_pairs={case: pairs for case, pairs in again.items() if pairs},
         left_out=tuple(left_out),
         absolute=absolute,
     )
@@ -246,11 +258,9 @@ def cases_to_rerun(results: Sequence[JudgedCriterion], evidence: CriterionEviden
             items.setdefault(case_id, []).append(item)
     if items and evidence.mix_blocks:
         return {case.id: () for case in evidence.planned if case.skipped is None}
-    return {
-        case.id: _pairs(items[case.id], evidence, case.id) if case.check in CHECKS_OF_PAIRS else ()
-        for case in evidence.planned
-        if case.id in items
-    }
+    cases = (case for case in evidence.planned if case.id in items)
+    scans = rerun.CHECKS_OF_PAIRS
+    return {c.id: _pairs(items[c.id], evidence, c.id) if c.check in scans else () for c in cases}
 
 
 def _undecided(results: Sequence[JudgedCriterion]) -> Iterator[Item]:
@@ -285,11 +295,198 @@ def _pairs(items: Sequence[Item], evidence: CriterionEvidence, case_id: str) -> 
     beside = beside[_spread(len(beside), max(LEAST_GOOD, int(asked.sum())))]
     rows = np.sort(np.concatenate([np.flatnonzero(asked), beside]))
     chosen = tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)
-    few = len(rows) <= min(MOST_PAIRS, MOST_SHARE * len(codes))
-    return chosen if few and argument_bytes(chosen) <= MOST_BYTES_OF_PAIRS else ()
+    few = len(rows) <= min(rerun.MOST_PAIRS, MOST_SHARE * len(codes))
+    return chosen if few and rerun.argument_bytes(chosen) <= rerun.MOST_BYTES_OF_PAIRS else ()
 
 
 def _spread(count: int, most: int) -> Indices:
     """Numbers of `most` evenly spread ones of so many; of fewer all."""
     most = min(count, most)
     return np.arange(most) * count // max(most, 1)
+
+
+FOLDER = "acceptance"
+
+
+class ChainPart(Part):
+    """The records of a run."""
+
+    run_id: Annotated[str, key("The run.")]
+    records: Annotated[int, key("Number of records.")]
+    without_chain: Annotated[int, key("Number of them that carry no chain (schema 1).")]
+    head: Annotated[str, key("The hash in which all of them end.")]
+
+
+class CriteriaPart(Part):
+    """The criteria of a judgement."""
+
+    name: Annotated[str, key("The criteria.")]
+    sha256: Annotated[str, key("The checksum of the file.")]
+
+
+class AcceptanceForm(Judgement, kw_only=True):
+    """`assay accept`, and acceptance.json: a judgement with all it rests on; this is sealed."""
+
+    kind: Annotated[Literal["assay-acceptance"], key("Kind of the form.")] = "assay-acceptance"
+    judged_on: Annotated[str, key("The day.")]
+    made_with: Annotated[str, key("The version of the judging.")]
+    campaign: Annotated[str, key("The campaign.")]
+    site: Annotated[str, key("The site.")]
+    run_id: Annotated[str, key("The run.")]
+    reruns: Annotated[list[str], key("Runs that repeated cases of it.")]
+    records: Annotated[list[ChainPart], key("The records of the run and of each re-run.")]
+    criteria_file: Annotated[CriteriaPart, key("The criteria.")] = field(name="criteria")
+    manifest_sha256: Annotated[str, key("The checksum of manifest.sha256, the list of all files.")]
+    files: Annotated[dict[str, str], key("Checksums of the files.")]
+    answer: Annotated[
+        AnswerPart | UnsetType,
+        key("The answer, on standard output; the sealed file does not have it."),
+    ] = UNSET
+
+
+class VerifiedPart(Part):
+    """Comparison of a verification."""
+
+    what: Annotated[str, key("Title of the comparison.")]
+    faults: Annotated[list[str], key("Differences.")]
+    note: Annotated[str, key("A remark.")]
+    unproven: Annotated[bool, key("True if it could not be verified.")]
+
+
+class VerifyForm(Form, kw_only=True):
+    """`assay verify`: checksums and verdicts recomputed."""
+
+    result: Annotated[str, key("The result in words.")]
+    verified: Annotated[bool, key("True if all holds, against a seal on paper.")]
+    run: Annotated[str, key("The run directory.")]
+    checks: Annotated[list[VerifiedPart], key("Comparisons that were made.")]
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """Everything a document shows; `content` are the bytes of the form, which are sealed."""
+
+    run: Run
+    reruns: tuple[Run, ...]
+    criteria: Criteria
+    evidence: CriterionEvidence
+    judgement: Judgement
+    day: date
+    form: AcceptanceForm
+    content: bytes
+
+    @property
+    def seal(self) -> str:
+        """The SHA-256 of the content."""
+        return _sha256(self.content)
+
+
+def make_dossier(
+    run_dir: Path,
+    rerun_dirs: Sequence[Path],
+    *,
+    criteria: Criteria,
+    criteria_text: str,
+    day: date,
+    made_with: str,
+) -> Dossier:
+    """Judge a run and its re-runs. Raises AssayError for records that cannot be read."""
+    run = load_run(run_dir)
+    reruns = tuple(_rerun(path, run) for path in rerun_dirs)
+    evidence = gather(run, reruns)
+    judgement = judge(criteria, evidence, day, len(reruns))
+    sums = manifest(run_dir, rerun_dirs)
+    form = AcceptanceForm(
+        judged_on=day.isoformat(),
+        made_with=made_with,
+        campaign=run.plan.campaign,
+        site=run.plan.site,
+        run_id=run.run_id,
+        reruns=[part.run_id for part in reruns],
+        records=[
+            ChainPart.filled(part.chain, run_id=part.run_id, without_chain=0)
+            for part in (run, *reruns)
+        ],
+        criteria_file=CriteriaPart(criteria.name, _sha256(criteria_text.encode())),
+        manifest_sha256=_sha256(sums_text(sums).encode()),
+        files=sums,
+        **judged_keys(judgement, evidence),
+    )
+    return Dossier(run, reruns, criteria, evidence, judgement, day, form, as_text(form).encode())
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _rerun(path: Path, run: Run) -> Run:
+    """A re-run of cases of the run, on the same site."""
+    again = load_run(path)
+    known = rerun.rerun_ids(run.plan, again.plan)
+    foreign = [case.id for case in again.plan.cases if case.id not in known]
+    if foreign:
+        raise AssayError(
+            f"{path}: is no re-run of {run.directory}: its case {foreign[0]} is not in that run."
+            " A re-run is a run of the campaign file that `assay accept` wrote."
+        )
+    if again.plan.site != run.plan.site:
+        raise AssayError(
+            f"{path}: was run on site {again.plan.site}, the run to be judged on {run.plan.site}"
+        )
+    if again.run_id == run.run_id:
+        raise AssayError(f"{path}: is the run itself, not a re-run")
+    return again
+
+
+def judged_keys(judgement: Judgement, evidence: CriterionEvidence) -> dict[str, Any]:
+    """The keys of acceptance.json that come from the judgement. Items share lists of launches, so
+    each list is there once, in `launches` of its criterion."""
+    places: dict[str, dict[Any, int]] = {}
+    criteria: list[JudgedCriterion] = []
+    for result in judgement.criteria:
+        keys = dict.fromkeys(item.launches for item in result.items)
+        place = places[result.id] = {launches: number for number, launches in enumerate(keys)}
+        items = tuple(replace(item, launches=place[item.launches]) for item in result.items)
+        raw = tuple(tuple(map(evidence.raw_output, launches)) for launches in keys)
+        criteria.append(replace(result, items=items, launches=raw))
+    findings = [
+        replace(
+            finding,
+            accusations=tuple(
+                replace(item, launches=places[item.criterion][item.launches])
+                for item in finding.accusations
+            ),
+        )
+        for finding in judgement.findings
+    ]
+    return asdict(judgement) | {"criteria": tuple(criteria), "findings": tuple(findings)}
+
+
+#: Keys of items and criteria since schema 4, and those of an accusation before.
+_NEW = frozenset({"place", "shares", "decidable", "charged_to", "lacks_rate"})
+_ACCUSED = frozenset(
+    {"criterion", "environment", "subject", "point"}
+    | {"n", "median", "low", "high", "level", "bound"}
+)
+
+
+#: Keys since schema 3, which are left out where they are empty.
+_LATER = frozenset({"further_explained", "rerun_pairs"})
+
+
+def as_of(schema: object, form: dict[str, Any]) -> dict[str, Any]:
+    """A form of today as one of an earlier schema has it, to be compared with what was sealed."""
+    if not isinstance(schema, int) or schema >= form["schema"]:
+        return form
+    results = [
+        _old(result) | {"items": [*map(_old, result["items"])]} for result in form["results"]
+    ]
+    findings = []
+    for finding in form["findings"]:
+        accused = [{name: item[name] for name in _ACCUSED} for item in finding["accusations"]]
+        findings.append(finding | {"accusations": accused})
+    return _old(form) | {"schema": schema, "results": results, "findings": findings}
+
+
+def _old(form: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in form.items() if k not in _NEW and (v or k not in _LATER)}

@@ -1,28 +1,232 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A judged acceptance as a result: the document to be signed, its tables, pictures and tests."""
+"""A judged acceptance as a result: its answer, the document to be signed, its tables, margins
+drawn, and tests."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
+import numpy as np
+from matplotlib.axes import Axes
 from msgspec.structs import replace
 
+from records.criteria import Criterion
+from records.flags import MEANINGS, OVERSUBSCRIBED, UNPROVEN
 from records.run.record import checksum_of
-from reports import answers, result
+from records.site.node_facts import oddities
+from reports import answers, commands, result
 from reports.judgement import Item, JudgedCriterion
+from reports.load.loading import Run
 from reports.notation import units
-from reports.notation.units import quantity
-from reports.show.panel import Picture
+from reports.notation.labels import BAD, GOOD, INK, OPEN, QUIET, Look
+from reports.show import panel
 from reports.show.rows import provenance_rows
 from reports.show.tables import PAGES, TONES, Cell, Lead, RawLinks, numeric, pivot, table_of
 from reports.statistics.bounds import ORDER, Verdict
-from reports.verdicts.acceptance.dossier import FOLDER, AcceptanceForm, Dossier
-from reports.verdicts.acceptance.summary import answer_of_acceptance, margins, sentences
-from reports.verdicts.acceptance.values import LaunchRef
+from reports.verdicts.acceptance.judge import FOLDER, AcceptanceForm, Dossier
+from reports.verdicts.acceptance.values import NOMINAL_KEYS, LaunchRef
+
+#: Findings of a state, slow nodes and what is odd about each, metrics that no criterion compares.
+_MOST_NAMED, _MOST_ODD, _MOST_METRICS = 8, 8, 12
+REHEARSAL = "the site is a virtual cluster on one machine: this is a rehearsal of an acceptance"
+_NONE_ABSOLUTE = (
+    "no absolute limit is met, and without one nothing passes: limits from the machine itself"
+    " cannot detect a fault common to all nodes; add the contract's (kind: limit), or state nominal"
+    f" rates in site.yaml ({', '.join(NOMINAL_KEYS.values())}) and use kind: efficiency"
+)
+#: A fact without a full stop, the section that has its rows, and its tone.
+_Fact = tuple[str, str, result.Tone]
+
+
+def answer_of_acceptance(dossier: Dossier, name: str = "") -> answers.Answer:
+    """The judgement's headline; its word is the verdict. `name` is what commands call the run, its
+    id by default: a document stays the same wherever its run is."""
+    judgement, run = dossier.judgement, dossier.run
+    name = name or run.run_id
+    command = commands.run_again(run) if judgement.absolute else commands.NOTHING
+    if _to_come(run) > 0:
+        command = commands.resume(name, run.provenance.asked.checks)
+    elif judgement.rerun:
+        command = commands.accept(run, name, rerun=True)
+    elif judgement.verdict == "PASS":
+        command = commands.verify(run, name)
+    state = answers.State[judgement.verdict]
+    return answers.Answer(state, f"{answers.headline(judgement)}.", command=command)
+
+
+def sentences(dossier: Dossier) -> list[result.Sentence]:
+    """Facts named, open facts, and limits of the verdict."""
+    facts = (*_found(dossier), *_open(dossier), *_caveats(dossier))
+    text = units.sentence_case
+    return [result.Sentence(f"{text(fact)}.", f"#{at}", tone) for fact, at, tone in facts]
+
+
+def _to_come(run: Run) -> int:
+    """Number of launches that were asked for and have no record."""
+    feasible = (case for case in run.plan.cases if case.skipped is None)
+    return sum(run.asked[case.environment, case.check] for case in feasible) - run.done
+
+
+def _found(dossier: Dossier) -> Iterator[_Fact]:
+    """Names by state, and oddities of the nodes."""
+    named = dossier.judgement.named
+    for state, word in (
+        ("confirmed", "confirmed by re-runs"),
+        ("suspected", "suspected"),
+        ("missing", "planned and not measured"),
+    ):
+        if titles := [finding.title for finding in named if finding.state == state]:
+            others = " and others" if len(titles) > _MOST_NAMED else ""
+            yield f"{word}: {', '.join(titles[:_MOST_NAMED])}{others}", "named", "bad"
+    nodes = dict.fromkeys(node for finding in named for node in finding.nodes)
+    for node in [*nodes][:_MOST_ODD]:
+        if odd := oddities(dossier.run.provenance.nodes, node):
+            text = f"{node} is not like the others: {'; '.join(odd[:_MOST_ODD])}"
+            yield text, "provenance", "bad"
+
+
+def _open(dossier: Dossier) -> Iterator[_Fact]:
+    """Facts that the judgement leaves open, the weightiest first."""
+    judgement, run = dossier.judgement, dossier.run
+    undecided = [one for one in judgement.criteria if one.effective == "INCONCLUSIVE"]
+    suspected = sum(finding.state == "suspected" for finding in judgement.named)
+    if judgement.verdict == "SUSPECT" or (suspected and judgement.verdict == "FAIL"):
+        again = "no re-run was made yet" if not dossier.reruns else "re-runs do not settle it yet"
+        yield f"whether it stays: {again}", "reruns", "open"
+    if judgement.verdict == "INCONCLUSIVE" and judgement.absolute:
+        notes = [item.note if (item := r.most_telling()) else r.note for r in undecided]
+        yield from ((f"why: {note}", "criteria", "open") for note in dict.fromkeys(notes) if note)
+    elif undecided:
+        text = f"{units.count_text(len(undecided), 'criterion is', 'criteria are')} undecided"
+        yield text, "criteria", "open"
+    if not judgement.absolute:
+        yield _NONE_ABSOLUTE, "criteria", "open"
+    elif free := _without_absolute_limit(dossier):
+        metrics = answers.listed(free, _MOST_METRICS)
+        text = f"no criterion compares {metrics} with an offer or a nominal rate"
+        alike = "a machine of which every node or link is slow alike in that passes"
+        yield f"{text}: {alike}", "criteria", "open"
+    for why in dict.fromkeys(one.note for one in judgement.left_out):
+        ids = [one.id for one in judgement.left_out if one.note == why]
+        yield f"{answers.listed(ids)}: not judged, {why}", "criteria", "open"
+    for text in run.plan.told():
+        yield f"not in this acceptance: {text}", "provenance", "open"
+    if (missing := _to_come(run)) > 0:
+        text = f"the run is not finished, {units.count_text(missing, 'launch')} are still to come"
+        yield f"{text}: assay run --resume goes on with it", "details", "open"
+    if run.provenance.site.virtual:
+        yield REHEARSAL, "provenance", "open"
+
+
+def _without_absolute_limit(dossier: Dossier) -> list[str]:
+    """Metrics that no absolute limit covers: a fault that all nodes share is not seen in them."""
+    results = {one.id: one for one in dossier.judgement.criteria}
+    measured = [c for c in dossier.criteria.criteria if c.id in results and results[c.id].items]
+    held = {(one.check, one.metric) for one in measured if results[one.id].absolute}
+    free = [one for one in measured if (one.check, one.metric) not in held]
+    return list(dict.fromkeys(_metric(dossier, one) for one in free))
+
+
+def _metric(dossier: Dossier, one: Criterion) -> str:
+    """A metric in words, with its check where it has no title of its own."""
+    register = dossier.evidence.register
+    known = register.metrics.get(one.metric)
+    title = register.metric_title(one.metric)
+    return title if known and known.title else f"{title} of {register.check_title(one.check)}"
+
+
+def _caveats(dossier: Dossier) -> Iterator[_Fact]:
+    """Limits of the verdict: waivers, shared cores, launches that are unproven, warnings."""
+    for state, waivers in (("applied", "waived"), ("expired", "waivers that do not count")):
+        if ids := [w.criterion for w in dossier.judgement.waivers if w.state == state]:
+            yield f"{waivers}: {answers.listed(ids)}", "waivers", "open"
+    launches = dossier.evidence.launches.values()
+    if shared := sum(OVERSUBSCRIBED in launch.flags for launch in launches):
+        count = units.count_text(len(launches), "launch")
+        text = f"{shared} of {count} had more busy ranks than cores"
+        yield f"{text}: their numbers judge this arrangement, not a real machine", "method", "open"
+    if unproven := sum(UNPROVEN in launch.flags for launch in launches):
+        text = f"{unproven} of {units.count_text(len(launches), 'launch')} are unproven"
+        yield f"{text}: {MEANINGS[UNPROVEN]}", "method", "open"
+        if dossier.criteria.unproven == "accept":
+            yield "the criteria accept unproven launches: verdicts rest on them", "method", "open"
+    for warning in dossier.run.warnings[:2]:
+        yield warning.rstrip("."), "provenance", "open"
+
+
+_COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "SUSPECT": OPEN, "FAIL": BAD}
+#: A margin beyond this share of the limit is drawn to the edge.
+_MOST_MARGIN = 0.6
+_LINE_IN, _BAR_IN = 0.17, 0.36
+
+
+def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Iterator[panel.Panel]:
+    """A bar a criterion: the distance of its most telling item from the limit, with the bound that
+    decides; the accused are outlined."""
+    telling = ((judged, judged.most_telling()) for judged in criteria)
+    shown = [(judged, item) for judged, item in telling if item and item.margin is not None]
+    if not shown:
+        return
+    marks: list[panel.Mark] = []
+    down = 0.0
+    for judged, item in shown:
+        for text, colour in ((judged.title, INK), (_margin_words(item), QUIET)):
+            lines = panel.wrapped(text, 9, panel.WIDTH_IN - 0.1)
+            words = "\n".join(lines)
+            marks.append(panel.written(words, (-_MOST_MARGIN, down), colour, va="top"))
+            down += _LINE_IN * len(lines)
+        marks += _margin_bar(down + 0.38 * _BAR_IN, item, _COLOUR[judged.verdict])
+        down += _BAR_IN
+    text = "; ".join(f"{judged.title}: {_margin_words(item)}" for judged, item in shown)
+    ticks = {-0.5: "−50 %", -0.25: "−25 %", 0.0: "limit", 0.25: "+25 %", 0.5: "+50 %"}
+    yield panel.Panel(
+        "Margin to each limit",
+        marks,
+        f"Margin to each limit. {text}",
+        panel.Axis(low=-_MOST_MARGIN, high=_MOST_MARGIN, ticks=ticks, grid=False),
+        panel.Axis(
+            "bar: the median; line: to the bound that decides; outlined: accused",
+            low=down,
+            high=-0.12,
+            ticks={},
+            grid=False,
+        ),
+        footer,
+        1.1 + down,
+        frame=False,
+    )
+
+
+def _margin_words(item: Item) -> str:
+    """ "−33.0 points, n2, bound ≤ 47 % (limit ≥ 75 %)", and what a pair is charged to."""
+    limit = f"(limit {answers.limit_words(item)})"
+    if not item.deciding_bounds:
+        return f"{answers.centre_text(item)}, {item.subject} {limit}"
+    bound = answers.bound_text(item)
+    words = f"{answers.margin_text(item)}, {item.subject}, bound {bound} {limit}"
+    return f"{words}, charged to {item.charged_to}" if item.charged_to else words
+
+
+def _margin_bar(middle: float, item: Item, colour: str) -> Iterator[panel.Mark]:
+    """The margin of an item's centre as a bar, those of its deciding bounds as the ends of a
+    line."""
+    centre, *ends = (
+        float(np.clip(item.margin_of(value) or 0.0, -_MOST_MARGIN, _MOST_MARGIN))
+        for value in (item.centre, *item.deciding_bounds)
+    )
+    look: Any = {"color": colour, "linewidth": 0}
+    if item.state in ("suspected", "confirmed"):
+        look |= {"edgecolor": BAD, "linewidth": 1.8}
+    yield partial(Axes.barh, y=middle, width=centre, height=0.16, **look)
+    ink = Look(INK, "", ())
+    if ends:
+        yield panel.Series([min(centre, *ends), max(centre, *ends)], [middle] * 2, ink, width=1.4)
+    yield panel.Series([0, 0], [middle - 0.13, middle + 0.13], ink, width=1.2)
+
 
 #: Items of one criterion that the page shows; the machine form has all.
 MOST_ITEMS = 120
@@ -163,7 +367,7 @@ def _margins(dossier: Dossier) -> Iterator[result.Block | None]:
     criteria, run = dossier.judgement.criteria, dossier.run.run_id
     if drawn := [*margins(criteria, f"judged {dossier.day.isoformat()} · run {run}")]:
         caption = "What is signed is the document with its seal, not a picture taken from it."
-        yield Picture("acceptance", "All criteria", caption, drawn, [])
+        yield panel.Picture("acceptance", "All criteria", caption, drawn, [])
 
 
 def judged_cell(criterion: JudgedCriterion) -> Cell:
@@ -286,7 +490,7 @@ def _measured(item: Item) -> str:
     """The plain value behind a share."""
     if item.measured is None:
         return ""
-    return quantity(item.measured, units.readable_unit(item.measured_unit, [item.measured]))
+    return units.quantity(item.measured, units.readable_unit(item.measured_unit, [item.measured]))
 
 
 def _note(item: Item) -> str:

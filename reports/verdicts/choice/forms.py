@@ -21,8 +21,7 @@ from reports.notation.units import time_of
 from reports.result import Sample
 from reports.show.rows import name_cell
 from reports.show.tables import Cell
-from reports.verdicts.choice.answer import answer_of
-from reports.verdicts.choice.leader import Leader, leaders, ratios_text
+from reports.verdicts.choice.answer import Leader, answer_of, leaders, ratios_text
 
 
 class LaunchesPart(Part):

@@ -31,9 +31,8 @@ from reports.show.section import headline_table
 from reports.show.tables import RawLinks, Table
 from reports.statistics.descriptive import LEAST_N
 from reports.verdicts.choice import tables
-from reports.verdicts.choice.answer import answer_of, facts, remarks
+from reports.verdicts.choice.answer import answer_of, facts, leaders, leaders_table, remarks
 from reports.verdicts.choice.forms import ChoicePart, VerdictsForm, verdicts_form
-from reports.verdicts.choice.leader import leaders, leaders_table
 
 #: Panels of a check's first picture that are in sight; rows of the table of pairs that is.
 MOST_SHOWN, MOST_PAIRS = 2, 15
