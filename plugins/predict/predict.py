@@ -10,7 +10,7 @@ Where no law fits what was measured, nothing is predicted.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from plugins.predict import outcome
 from plugins.predict.laws import ADD_ECHO, ApplicationLaw, ExpectedTime, Gap, Library, library_of
@@ -31,18 +31,29 @@ _ADD_COUNTS = {
 
 def predict(
     analysis: Analysis,
-    nodes: Collection[int],
-    left_out: Collection[int] = (),
+    nodes: Sequence[int],
+    left_out: Sequence[int] = (),
     *,
     environments: Collection[str] = (),
     checks: Sequence[str] = CHECKS,
-) -> outcome.PredictionOutcome:
+) -> outcome.PredictionForm:
     """Predict every subject on these node counts; the counts `left_out` are not learnt from."""
-    found = outcome.PredictionOutcome([], [])
+    run = analysis.run
+    found = outcome.PredictionForm(
+        run_id=run.run_id,
+        campaign=run.plan.campaign,
+        site=run.plan.site,
+        nodes=[*nodes],
+        left_out=[*left_out],
+        held_out=0,
+        inside=0,
+        subjects=[],
+        missing=[],
+    )
     present = [check for check in checks if analysis.rows_of(check)]
     for environment in (environments or analysis.looks) if present else ():
         library = library_of(analysis, environment)
-        mine = _Environment(analysis, environment, library, nodes, left_out, found)
+        mine = _Environment(analysis, environment, library, found)
         for check in present:
             mine.add_application(check)
     planned = {case.check for case in analysis.run.plan.cases}
@@ -54,9 +65,12 @@ def predict(
     elif not present:
         why, add = f"the run has none of {', '.join(checks)}", _ADD_COUNTS[checks[0]]
         found.missing.append(outcome.MissingPart(", ".join(checks), "", "anything", why, add))
-    elif not found.predicted and not found.missing:
+    elif not found.subjects and not found.missing:
         why, add = "no launch on full nodes with a time", _ADD_COUNTS[present[0]]
         found.missing.append(outcome.MissingPart(", ".join(present), "", "any", why, add))
+    points = (one.measured for item in found.subjects for one in item.points)
+    held_out = [one for one in points if one and one.left_out]
+    found.held_out, found.inside = len(held_out), sum(one.inside for one in held_out)
     return found
 
 
@@ -67,9 +81,7 @@ class _Environment:
     analysis: Analysis
     environment: str
     library: Library
-    nodes: Collection[int]
-    left_out: Collection[int]
-    found: outcome.PredictionOutcome = field(repr=False)
+    found: outcome.PredictionForm
 
     def add_application(self, check: str) -> None:
         """Predict all subjects of an application."""
@@ -84,7 +96,7 @@ class _Environment:
             assert gap is not None
             self._miss(check, best.title, gap)
         there = {nodes for subject in mine for nodes in subject.by_nodes}
-        for count in sorted({*self.left_out} - there - {*self.nodes}) if known else ():
+        for count in sorted({*self.found.left_out} - there - {*self.found.nodes}) if known else ():
             why = "left out, but not measured on so many full nodes"
             gap = Gap(why, "measure it on that node count")
             self._miss(check, f"{check} on {count_text(count, 'node')}", gap)
@@ -97,7 +109,7 @@ class _Environment:
         return [
             one
             for one in subject.measured
-            if one.problem.nodes not in self.left_out and not one.shares_cores
+            if one.problem.nodes not in self.found.left_out and not one.shares_cores
         ]
 
     def _unlearnt(self, subject: outcome.Subject) -> list[str]:
@@ -105,7 +117,7 @@ class _Environment:
         shared = {nodes: one.shares_cores for nodes, one in subject.by_nodes.items()}
         reasons = {
             "as ranks shared cores": [str(nodes) for nodes in shared if shared[nodes]],
-            "as left out": [str(k) for k in shared if k in self.left_out and not shared[k]],
+            "as left out": [str(k) for k in shared if k in self.found.left_out and not shared[k]],
         }
         return [
             f"not learnt from, {why}: {', '.join(counts)} node{'s' * (counts != ['1'])}"
@@ -146,7 +158,7 @@ class _Environment:
         noted."""
         used, seen = self._used(subject), subject.by_nodes
         law, found = ApplicationLaw(self.library, used), []
-        for count in sorted({*self.nodes, *({*self.left_out} & seen.keys())}):
+        for count in sorted({*self.found.nodes, *({*self.found.left_out} & seen.keys())}):
             one = self._point(subject, law, count)
             if isinstance(one, Gap):
                 self._miss(subject.check, f"{subject.title} on {count_text(count, 'node')}", one)
@@ -161,7 +173,7 @@ class _Environment:
             notes=[*self._unlearnt(subject), *self._bend(used)],
             points=found,
         )
-        self.found.predicted.append(part)
+        self.found.subjects.append(part)
 
     def _point(
         self, subject: outcome.Subject, law: ApplicationLaw, nodes: int
@@ -176,7 +188,7 @@ class _Environment:
             return expected
         time_s, measured = outcome.EstimatePart.of(expected.value, expected.drawn), None
         if seen:
-            inside, is_left_out = time_s.holds(seen.median_s), nodes in self.left_out
+            inside, is_left_out = time_s.holds(seen.median_s), nodes in self.found.left_out
             launches, flags = len(seen.time_s), list(seen.flags)
             measured = outcome.MeasuredPart(seen.median_s, launches, is_left_out, inside, flags)
         ideal_s = law.first_s * problem.work

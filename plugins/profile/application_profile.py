@@ -96,6 +96,7 @@ class ProfiledCall(Part, kw_only=True):
 class ApplicationProfile(Form, kw_only=True):
     """The MPI profile of one launch of an application."""
 
+    schema: Annotated[int, key("The version of this form.")] = 2
     source: Annotated[Literal["assay"], key("Program that made the profile.")]
     command: Annotated[list[str], key("The command that was profiled, word by word.")]
     library: Annotated[str, key("Version text of the MPI library; empty if it is unknown.")] = ""
@@ -133,8 +134,8 @@ def read_profile(path: Path) -> ApplicationProfile:
     itself."""
     decode = msgspec.json.Decoder(ApplicationProfile).decode
     profile = decoded(decode, read_whole(path), str(path), "an application's MPI profile")
-    if profile.schema != 1:
-        raise AssayError(f"{path}: schema {profile.schema}; this version reads schema 1")
+    if profile.schema not in (1, 2):
+        raise AssayError(f"{path}: schema {profile.schema}; this version reads schemas 1 and 2")
     if fault := next(_faults(profile), None):
         raise AssayError(f"{path}: the profile contradicts itself: {fault}")
     return profile
