@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from assay.cli import main
-from plugins.predict.laws import Library, Link, Resampled
 from plugins.predict.outcome import PredictionForm, Transfer
-from plugins.predict.predict import predict
+from plugins.predict.predict import Library, Link, Resampled, predict
 from plugins.predict.scaling import Counts, fit_law
 from plugins.predict.subjects import (
     cut,
