@@ -29,7 +29,7 @@ from reports.notation.units import unbroken
 from reports.render import html, markdown, terminal
 from reports.render.markdown import md
 from reports.result import Facts, Section
-from reports.show.draw import draw
+from reports.show.draw import draw, put, settle
 from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
 from reports.show.tables import Table
 from reports.tests.synthetic import case, write_run
@@ -211,28 +211,37 @@ def test_another_layout_than_that_of_then_and_what_was_planned_in_vain_are_told(
     assert why == "not measured by this run: no launch of its cases has a value"
 
 
-@pytest.mark.parametrize("scale", ["linear", "log", "bytes"])
-def test_names_stand_past_the_curves_in_their_order_and_no_ticks_meet(scale):
-    lengths, heights = [16.0 * 4**k for k in range(8)], (1.0, 2.0, 2.1)
-    ends = [Label(f"Intel Paragon {y}", lengths[-1], y, "black") for y in heights]
-    lines = [Series(lengths, [y] * len(lengths)) for y in heights]
-    axis = Axis(scale=scale, ticks=lengths if scale == "bytes" else None)
-    label = partial(label_beside, ends=ends)
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_names_stand_past_the_curves_in_their_order(scale):
     figure = Figure((WIDTH_IN, HEIGHT_IN))
-    draw(figure, [(figure, Panel("rates", lines, "", axis, height_in=HEIGHT_IN, label=label))])
+    lines = [Series([1, 5, 10], [height] * 3) for height in (1.0, 2.0, 2.1)]
+    axes = put(figure, Panel("rates", lines, "", Axis(scale=scale)))
+    settle(figure)
+    labels = [Label(f"machine {y}", 10, y, "black") for y in (1.0, 2.0, 2.1)]
+    label_beside(axes, labels)
+    boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    end = axes.transData.transform((10, 1))[0]
+    assert all(Text.get_window_extent(text).x0 > end for text in axes.texts)
+    assert sorted(boxes, key=lambda name: boxes[name].y0) == [one.name for one in labels]
+    heights = sorted(box.y0 for box in boxes.values())
+    assert min(b - a for a, b in pairwise(heights)) >= min(box.height for box in boxes.values())
+
+
+def test_ticks_have_even_names_that_do_not_meet_beside_the_names_of_curves():
+    lengths = [16.0 * 4**k for k in range(8)]
+    label = partial(label_beside, ends=[Label("Intel Paragon", lengths[-1], 2.0, "black")])
+    line = [Series(lengths, [2.0] * len(lengths))]
+    axis = Axis(scale="bytes", ticks=lengths)
+    panel = Panel("rates", line, "", axis, height_in=HEIGHT_IN, label=label)
+    figure = Figure((WIDTH_IN, HEIGHT_IN))
+    draw(figure, [(figure, panel)])
     (axes,) = figure.axes
-    names = [one.name for one in ends]
-    found = {text.get_text(): Text.get_window_extent(text) for text in axes.texts}
-    boxes = sorted((found[name] for name in names), key=lambda box: box.y0)
-    assert [found[name] for name in names] == boxes
-    assert all(box.x0 > axes.transData.transform((lengths[-1], 1))[0] for box in boxes)
-    assert all(b.y0 - a.y0 >= min(a.height, b.height) for a, b in pairwise(boxes))
-    shown = [one for one in axes.get_xticklabels() if one.get_visible() and one.get_text()]
-    places = [Text.get_window_extent(one) for one in shown]
-    assert all(a.x1 < b.x0 for a, b in pairwise(places))
-    if scale == "bytes":
-        steps = [b.get_position()[0] / a.get_position()[0] for a, b in pairwise(shown)]
-        assert 2 < len(shown) < 8 and steps == pytest.approx([steps[0]] * len(steps))
+    shown = [one for one in axes.get_xticklabels() if one.get_visible()]
+    boxes = [Text.get_window_extent(one) for one in shown]
+    assert 2 < len(shown) < 8
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+    steps = [b.get_position()[0] / a.get_position()[0] for a, b in pairwise(shown)]
+    assert steps == pytest.approx([steps[0]] * len(steps))
 
 
 def curves(analysis, name, number):
