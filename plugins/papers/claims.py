@@ -76,12 +76,12 @@ def judge_claims(study: Study, analysis: Analysis) -> list[JudgedClaim]:
 
 def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
     """The verdicts of a claim: one for each environment that it can be asked of."""
-    if claim.ratio is None:
+    if claim.value is None:
         return [Verdict("", UNTESTABLE, claim.untestable)]
     fields: list[Field] = []
     requests: list[Request] = []
-    for side in filter(None, (claim.ratio.value, claim.ratio.than)):
-        run = RunValues(analysis, {place: place for place in claim.ratio.match})
+    for side in filter(None, (claim.value, claim.than)):
+        run = RunValues(analysis, {place: place for place in claim.match})
         fields.append(side(run))
         requests += run.requests
         if not fields[-1].values:

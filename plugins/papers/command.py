@@ -12,12 +12,13 @@ from assay.cli.arguments import JSON, argument, declared, pictures
 from assay.run.status import fitting, run_of
 from assay.screens.screen import Screen
 from assay.terminal import WIDTH
-from plugins.papers.document import make_document
 from plugins.papers.result import paper_result
 from plugins.papers.study import load_study, studies
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.run.run_directory import refuse_other
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
 from reports.notation.labels import shortened
 from reports.render import html, markdown
 from reports.render.files import find_browser, print_page, write_folder
@@ -52,7 +53,7 @@ def paper_command(arguments: argparse.Namespace) -> int:
     ).path
     folder = arguments.output or run / FOLDER
     refuse_other(folder, folder=True)
-    result = paper_result(make_document(study, run))
+    result = paper_result(study, analyse(load_run(run)))
     page, name = html.page(result), study.name
     files_of_text = {f"{name}.html": page, f"{name}.md": markdown.text(result)}
     write_folder(folder, files_of_text)

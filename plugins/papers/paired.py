@@ -1,27 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of two measurements, paired by block; rows and pictures by message length."""
+"""Values of two measurements, paired by block."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from statistics import median
-
-from reports.analysis.run import Analysis, Row
 from reports.checks.common import ByBlock
-from reports.notation.units import ReadableUnit, between, bytes_text
-from reports.show.lines import joined
-from reports.show.rows import message_bytes, range_cell
+from reports.notation.units import ReadableUnit, between
+from reports.show.rows import range_cell
 from reports.show.tables import Cell
 from reports.statistics.descriptive import LEAST_N, paired_effect
-
-
-def median_by_block(rows: Iterable[Row]) -> ByBlock:
-    """The median of several rows in each block."""
-    values: dict[int, list[float]] = {}
-    for row in rows:
-        for block, value in row.series.by_block().items():
-            values.setdefault(block, []).append(value)
-    return {block: median(values[block]) for block in sorted(values)}
 
 
 def together(first: ByBlock, second: ByBlock) -> list[tuple[float, float]]:
@@ -43,9 +29,3 @@ def compared_cells(ours: ByBlock, theirs: ByBlock, unit: ReadableUnit) -> list[C
     pairs = together(ours, theirs)
     values = (range_cell(found.values(), unit) for found in (ours, theirs))
     return [*values, range_cell(a / b for a, b in pairs), ratio_interval_cell(pairs)]
-
-
-def case_and_message(analysis: Analysis, row: Row) -> str:
-    """Parameters that vary of a row's case, and its message length."""
-    case = analysis.case(row)
-    return joined(*analysis.labels[case.check].parts(case), bytes_text(message_bytes(row)))

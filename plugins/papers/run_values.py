@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from plugins.papers.fields import BlockValues, Field, Point, plain_value
-from plugins.papers.paired import median_by_block
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.show.lines import line_rate
@@ -163,7 +163,12 @@ def found_at(analysis: Analysis, row: Row, place: str) -> Any:
 def _together(rows: Sequence[Row]) -> BlockValues:
     """The median over rows of a case, block by block."""
     flags = rows[0].flags if len(rows) == 1 else flags_of(rows)
-    return BlockValues(median_by_block(rows), flags, rows[0].series.case)
+    values: dict[int, list[float]] = {}
+    for row in rows:
+        for block, value in row.series.by_block().items():
+            values.setdefault(block, []).append(value)
+    medians = {block: median(values[block]) for block in sorted(values)}
+    return BlockValues(medians, flags, rows[0].series.case)
 
 
 def _texts(value: Any) -> set[str]:

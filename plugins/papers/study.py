@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from plugins.papers.fields import Field
 from plugins.papers.run_values import RunValues
@@ -149,30 +149,19 @@ def table(number: str, file: str, *values: Datum, **further: Any) -> PrintedTabl
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """A quantity over another (1 in SI units without it): a geometric mean over the points that
-    both have in common at the places `match`."""
-
-    value: Quantity
-    than: Quantity | None
-    match: Sequence[str]
-
-
-def ratio(value: Quantity, than: Quantity | None = None, *match: str) -> Ratio:
-    """The ratio of two quantities at the points that both have in common."""
-    return Ratio(value, than, match)
-
-
-@dataclass(frozen=True)
 class Claim:
     """A sentence of the paper, and how a run can hold or break it.
 
-    It holds where the ratio is above `more_than` or below `less_than`; without an environment it is
-    asked of each. With `each`, a place that the ratio matches, it holds where it holds at every
-    value of that place. Without a ratio `untestable` says why no run of today can tell.
+    Judged is the ratio of `value` to `than` (1 in SI units without it), a geometric mean over the
+    points that both have in common at the places `match`. The claim holds where it is above
+    `more_than` or below `less_than`; without an environment it is asked of each. With `each`, a
+    place of `match`, it holds where it holds at every value of that place. Without a value
+    `untestable` says why no run of today can tell.
     """
 
-    ratio: Ratio | None = None
+    value: Quantity | None = None
+    than: Quantity | None = None
+    match: Sequence[str] = ()
     more_than: float | None = None
     less_than: float | None = None
     each: str = ""
@@ -197,7 +186,6 @@ class Drawn:
     after: str
     check: str
     only: Sequence[str] = ()
-    shows: Literal["section", "mpi_profile"] = "section"
     title: str = ""
     note: str = ""
 

@@ -148,16 +148,10 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The law chosen for one part, the runner-up, and the laws that the data do not tell it from.
-
-    `alike` has all of these by ascending BIC, watched ones too. `left_out_rms`: relative rms of
-    either where each process count is predicted from the others.
-    """
+    """The law chosen for one part, and the laws that the data do not tell it from, by ascending
+    BIC, watched ones too."""
 
     law: Law
-    runner_up: Law
-    delta_bic: float
-    left_out_rms: tuple[float, float]
     alike: tuple[Law, ...]
 
     @property
@@ -332,7 +326,7 @@ def _choose(
     candidates = [both for form, both in by_form.items() if form not in watched]
     if len(candidates) < 2:
         return None
-    (law, first), (runner_up, second) = candidates[:2]
+    (law, first), (runner_up, _) = candidates[:2]
     left_out = [_left_out_rms(data, fit) for _, fit in candidates]
     near = LEAST_DELTA_WATCHED if law.form != "constant" else -math.inf
     needed = LEAST_DELTA_SIMPLER if law.form == "constant" else LEAST_DELTA_BIC
@@ -347,8 +341,8 @@ def _choose(
                 alike.add(other.form)
         if left_out[0] > MOST_LEFT_OUT:
             alike.add(runner_up.form)
-    others = tuple(other for form, (other, _) in by_form.items() if form in alike - {law.form})
-    return Choice(law, runner_up, second.bic - first.bic, (left_out[0], left_out[1]), others)
+    alike.discard(law.form)
+    return Choice(law, tuple(other for form, (other, _) in by_form.items() if form in alike))
 
 
 def asymptotic_bandwidth(operation: str, delay: Law, p: float) -> float | None:

@@ -26,12 +26,12 @@ def predict_command(arguments: argparse.Namespace) -> int:
             raise AssayError(f"predict: {count} nodes; allowed are 1 to {MOST_NODES}")
     if unknown := set(arguments.check) - set(CHECKS):
         raise AssayError(f"--check {min(unknown)}: allowed are {', '.join(CHECKS)}")
-    found = run_of(
+    run = run_of(
         arguments.run_name,
         lambda run: any(case.check in CHECKS for case in run.plan().cases),
         f"run of {' or '.join(CHECKS)}",
     )
-    analysis = analyse(load_run(found.path))
+    analysis = analyse(load_run(run.path))
     counts = {case.nodes for case in analysis.run.plan.cases}
     if missing := set(left_out) - counts:
         raise AssayError(
@@ -43,10 +43,9 @@ def predict_command(arguments: argparse.Namespace) -> int:
             f"--environment {odd[0]}: not in the run; it has {', '.join(analysis.looks)}"
         )
     checks = [name for name in CHECKS if name in arguments.check or not arguments.check]
-    outcome = predict(analysis, nodes, left_out, environments=arguments.environment, checks=checks)
-    result = prediction_result(analysis, outcome, nodes, left_out)
-    print_result(result, as_json=arguments.json)
-    return ExitStatus.PASS if outcome.predicted else ExitStatus.INCONCLUSIVE
+    found = predict(analysis, nodes, left_out, environments=arguments.environment, checks=checks)
+    print_result(prediction_result(analysis, found), as_json=arguments.json)
+    return ExitStatus.PASS if found.subjects else ExitStatus.INCONCLUSIVE
 
 
 declare = declared(

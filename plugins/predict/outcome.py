@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions, their subjects, and what is said of them: problems, and the keys of the outcome."""
+"""Predictions and their subjects: problems, and the keys of what is said of them."""
 
 from __future__ import annotations
 
@@ -177,25 +177,6 @@ class PredictionForm(Form, kw_only=True):
     inside: Annotated[int, key("Number of them in their 95 % intervals.")]
     subjects: Annotated[list[SubjectPart], key("Predictions.")]
     missing: Annotated[list[MissingPart], key("Problems not predicted, and what to add.")]
-
-
-@dataclass(frozen=True)
-class PredictionOutcome:
-    """Everything that was asked of a run."""
-
-    predicted: list[SubjectPart]
-    missing: list[MissingPart]
-
-    @property
-    def held_out(self) -> list[MeasuredPart]:
-        """Times that were measured, left out and predicted."""
-        points = (one for item in self.predicted for one in item.points)
-        return [one.measured for one in points if one.measured and one.measured.left_out]
-
-    @property
-    def inside(self) -> int:
-        """Number of these that are within their intervals."""
-        return sum(one.inside for one in self.held_out)
 
 
 def scaling_words(scaling: Scaling) -> str:

@@ -17,13 +17,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from plugins.predict.parts import (
-    LEAST_POINTS,
-    MOST_PARTS,
-    best_edges,
-    costs_of_parts,
-    line_of,
-)
+from plugins.predict.parts import MOST_PARTS, best_edges, costs_of_parts, line_of
 from reports.statistics.descriptive import Interval, Vector
 
 #: Beyond this the search, whose cost grows with the square, is refused.
@@ -150,11 +144,9 @@ def segmented(sizes: Sequence[int], times_s: Sequence[float], *, seed: int = 1) 
     number, if each segment more halves the squares and adds a switch: so a step is found that is
     small against ENOUGH_RMS but large against the scatter, and a curved line is not cut up. Of
     these the segments and switches stay that `_significant` tells from chance.
-    `sizes` ascending, 4 to MOST_SIZES of them; raises ValueError otherwise.
+    `sizes` ascending, LEAST_POINTS to MOST_SIZES of them; times above 0.
     """
-    m, t = _checked(sizes, times_s, least=LEAST_POINTS)
-    if len(m) > MOST_SIZES:
-        raise ValueError(f"{len(m)} sizes; allowed are at most {MOST_SIZES}")
+    m, t = np.asarray(sizes, dtype=np.float64), np.asarray(times_s, dtype=np.float64)
     candidates = [_with_lines(m, t, edges) for edges in best_edges(costs_of_parts(m, t))]
     return _significant(m, t, candidates, _chosen(candidates), seed)
 
@@ -345,17 +337,6 @@ def _error(m: Vector, t: Vector, line: Line, size: int) -> float:
     there = np.array([1.0, size / m[-1]])
     error = math.sqrt(max(0.0, float(there @ np.linalg.pinv(relative.T @ relative) @ there)))
     return error / line.at(size) if line.at(size) > 0 else math.inf
-
-
-def _checked(sizes: Sequence[int], times_s: Sequence[float], least: int) -> tuple[Vector, Vector]:
-    m, t = np.asarray(sizes, dtype=np.float64), np.asarray(times_s, dtype=np.float64)
-    if m.shape != t.shape or m.ndim != 1 or len(m) < least:
-        raise ValueError(f"{len(m)} sizes and {len(t)} times; as many of both, at least {least}")
-    if m[0] < 0 or not (np.diff(m) > 0).all():
-        raise ValueError("sizes must ascend from 0 or above")
-    if not (np.isfinite(t).all() and (t > 0).all()):
-        raise ValueError("times must be above 0 and finite")
-    return m, t
 
 
 def _fit(m: Vector, t: Vector, *, free: bool = False) -> Line:

@@ -11,7 +11,6 @@ from plugins.predict.outcome import (
     EstimatePart,
     PointPart,
     PredictionForm,
-    PredictionOutcome,
     SubjectPart,
     scaling_words,
 )
@@ -26,25 +25,11 @@ _BEWARE = (
 )
 
 
-def prediction_result(
-    analysis: Analysis, outcome: PredictionOutcome, nodes: list[int], left_out: list[int]
-) -> Result[PredictionForm]:
-    """The outcome of a prediction for these node counts, without those left out."""
-    run = analysis.run
-    form = PredictionForm(
-        run_id=run.run_id,
-        campaign=run.plan.campaign,
-        site=run.plan.site,
-        nodes=nodes,
-        left_out=left_out,
-        held_out=len(outcome.held_out),
-        inside=outcome.inside,
-        subjects=outcome.predicted,
-        missing=outcome.missing,
-    )
+def prediction_result(analysis: Analysis, form: PredictionForm) -> Result[PredictionForm]:
+    """A prediction of a run."""
     return Result(
-        kicker=f"{run.plan.campaign} on {run.plan.site}, run {run.run_id}",
-        title=f"Prediction for {', '.join(map(str, nodes or left_out))} nodes",
+        kicker=f"{form.campaign} on {form.site}, run {form.run_id}",
+        title=f"Prediction for {', '.join(map(str, form.nodes or form.left_out))} nodes",
         data=form,
         sections=[
             *(

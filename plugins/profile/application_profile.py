@@ -18,10 +18,6 @@ from records.errors import AssayError
 from records.forms import Form, Part, key
 from records.input_files import decoded, read_whole
 
-#: Point to point: two ranks, on one node or on two.
-PAIR = 2
-#: Calls that have no message of their own, and complete what was begun.
-COMPLETES = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
 #: A thread is in MPI for no more than its program's time, but for the rounding of a report.
 MOST_IN_MPI = 1.05
 #: Rounding of sums that were added in another order, and of numbers with nine digits.
@@ -92,11 +88,6 @@ class ProfiledCall(Part, kw_only=True):
     ] = 0
 
     @property
-    def size(self) -> float:
-        """Mean bytes of a message."""
-        return self.bytes / self.count
-
-    @property
     def wait_share(self) -> float | None:
         """Share of the time that is wait; None if no call of the entry was sampled."""
         return self.wait_s / self.sampled_s if self.sampled_s else None
@@ -105,12 +96,10 @@ class ProfiledCall(Part, kw_only=True):
 class ApplicationProfile(Form, kw_only=True):
     """The MPI profile of one launch of an application."""
 
+    schema: Annotated[int, key("The version of this form.")] = 2
     source: Annotated[Literal["assay"], key("Program that made the profile.")]
     command: Annotated[list[str], key("The command that was profiled, word by word.")]
     library: Annotated[str, key("Version text of the MPI library; empty if it is unknown.")] = ""
-    environment: Annotated[
-        str, key("The site's environment, if the launch was a case of a run; else empty.")
-    ] = ""
     ranks: Annotated[int, key("Ranks.")]
     nodes: Annotated[int, key("Nodes that they ran on.")]
     ranks_per_node: Annotated[int, key("Ranks of the node that has most.")]
@@ -145,15 +134,10 @@ def read_profile(path: Path) -> ApplicationProfile:
     itself."""
     decode = msgspec.json.Decoder(ApplicationProfile).decode
     profile = decoded(decode, read_whole(path), str(path), "an application's MPI profile")
-    if profile.schema != 1:
-        raise AssayError(f"{path}: schema {profile.schema}; this version reads schema 1")
-    return checked(profile, str(path))
-
-
-def checked(profile: ApplicationProfile, where: str) -> ApplicationProfile:
-    """The profile. Raises AssayError for one that contradicts itself."""
+    if profile.schema not in (1, 2):
+        raise AssayError(f"{path}: schema {profile.schema}; this version reads schemas 1 and 2")
     if fault := next(_faults(profile), None):
-        raise AssayError(f"{where}: the profile contradicts itself: {fault}")
+        raise AssayError(f"{path}: the profile contradicts itself: {fault}")
     return profile
 
 

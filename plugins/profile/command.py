@@ -18,13 +18,9 @@ from assay.cli.arguments import JSON, argument, declared
 from assay.terminal import say
 from plugins.profile.application_profile import ApplicationProfile, read_profile
 from plugins.profile.collecting import profile_of, read_recordings
-from plugins.profile.of_run import profile_of_run
 from plugins.profile.program import build_library, has_profile, program_places
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_text
-from records.run.run_directory import open_run
-from reports.analysis.run import analyse
-from reports.load.loading import load_run
 from reports.notation.units import bytes_text, count_text, percent
 from reports.render.files import write_file
 
@@ -34,23 +30,14 @@ _MOST_CALLS = 8
 
 def profile_command(arguments: argparse.Namespace) -> int:
     """`assay profile`; status 1 if the command failed, whose profile so far is kept."""
-    given = [arguments.show, arguments.run_name, arguments.words]
-    if sum(map(bool, given)) > 1:
-        raise AssayError("profile: give a command, --show FILE or --run RUN, not two of them")
-    if arguments.case and not arguments.run_name:
-        raise AssayError(
-            f"profile: --case {arguments.case} is a case of a run; give the run: --run RUN"
-        )
+    if arguments.show and arguments.words:
+        raise AssayError("profile: give a command or --show FILE, not both")
     output = arguments.output or (None if arguments.show else Path("profile.json"))
     if output and (output.is_dir() or not os.access(output.absolute().parent, os.W_OK)):
         raise InfrastructureError(f"{output}: cannot be written; give another: --output FILE")
     status = 0
     if arguments.show:
         profile = read_profile(arguments.show)
-    elif arguments.run_name:
-        profile = profile_of_run(
-            analyse(load_run(open_run(arguments.run_name).path)), arguments.case
-        )
     else:
         profile, status = _profiled(arguments)
     if output:
@@ -143,8 +130,6 @@ declare = declared(
     argument("words WORD", "after --: a launcher, its options, the program", nargs="*"),
     argument("--output FILE", "default: profile.json", type=Path),
     argument("--show FILE", "say what is in a profile", type=Path),
-    argument("--run RUN", "of a run's case with `mpi_profile: true`", dest="run_name"),
-    argument("--case CASE", "with --run: how the id of the case begins, or its environment"),
     argument("--mpicc CC", "compiler of the program's MPI library; default: found"),
     argument(
         "--folder DIR",

@@ -65,7 +65,7 @@ def _campaign(truth: Truth, counts: Sequence[int], seed: int) -> Iterator[tuple[
     with TemporaryDirectory() as folder:
         run = machine_run(Path(folder) / "run", counts, truth, seed=seed)
         outcome = predict(analyse(load_run(run)), TARGETS)
-    for item in outcome.predicted:
+    for item in outcome.subjects:
         for one in item.points:
             nodes = one.nodes
             if item.check == "hpl":

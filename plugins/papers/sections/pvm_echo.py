@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 
-from plugins.papers.paired import case_and_message, together
+from plugins.papers.paired import together
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.common import ByBlock, by_block
 from reports.notation.units import ReadableUnit, between, bytes_text, not_resolved, significant
+from reports.show.lines import joined
 from reports.show.rows import message_bytes, name_cell, value_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Table, across, numeric, pivot
@@ -93,13 +94,17 @@ def steps_table(analysis: Analysis) -> Table | None:
         protocol = PROTOCOLS.index(str(row.series.at_value("construct")))
         return row.series.case, message_bytes(row), protocol
 
+    def case_and_message(row: Row) -> str:
+        parts = analysis.labels[_CHECK].parts(analysis.case(row))
+        return joined(*parts, bytes_text(message_bytes(row)))
+
     def of_copy(rows: list[Row]) -> Cell:
         return value_cell(copies.get((rows[0].series.case, message_bytes(rows[0])), []), _US)
 
     return pivot(
         sorted(analysis.rows_of(_CHECK, *STEPS), key=order),
         [
-            ("case, message", lambda row: case_and_message(analysis, row)),
+            ("case, message", case_and_message),
             ("environment", lambda row: name_cell(analysis.case(row).environment, flags_of([row]))),
             ("protocol", lambda row: str(row.series.at_value("construct"))),
         ],

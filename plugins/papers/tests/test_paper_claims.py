@@ -24,7 +24,7 @@ from plugins.papers.claims import (
     judge_claims,
 )
 from plugins.papers.run_values import of_run
-from plugins.papers.study import Claim, load_study, ratio, studies
+from plugins.papers.study import Claim, load_study, studies
 from plugins.papers.tests.test_papers import LIBRARIES, a_run, analysis
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
@@ -36,7 +36,7 @@ __all__ = ["analysis"]
 
 def lead(**limit):
     lam, mpich = (of_run("hpl", "rate", {"environment": name}) for name in ("lam", "mpich"))
-    return Claim(ratio(lam, mpich, "params.p", "params.q", "params.n"), **limit)
+    return Claim(lam, mpich, ["params.p", "params.q", "params.n"], **limit)
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,12 @@ def test_libraries_differ_where_a_claim_holds_for_one_and_fails_for_another(word
 
 
 def test_what_a_run_lacks_cannot_be_tested(analysis):
-    (verdict,) = judge(Claim(ratio(of_run("ring", "ring_rate")), more_than=1.0), analysis)
+    (verdict,) = judge(Claim(of_run("ring", "ring_rate"), more_than=1.0), analysis)
     assert (verdict.word, "no ring_rate of ring" in verdict.because) == (UNTESTABLE, True)
 
 
 def test_without_an_environment_each_is_asked(analysis):
-    fast = Claim(ratio(of_run("hpl", "rate"), None, "params.n"), more_than=1e9)
+    fast = Claim(of_run("hpl", "rate"), None, ["params.n"], more_than=1e9)
     assert [(one.environment, one.word) for one in judge(fast, analysis)] == [
         (name, HOLDS) for name in sorted(LIBRARIES)
     ]
@@ -200,6 +200,6 @@ def test_claims_of_the_lattice_program_fail_with_the_libraries_swapped(tmp_path)
         if word == FAILS:
             wall, cpu = ({(other[n], p): t for (n, p), t in of.items()} for of in (wall, cpu))
         found = judge_claims(study, lattice(tmp_path / word, wall, cpu))
-        words = {one.claim: one for one in found}
+        words = {name: one.word for name, one in zip(study.claims, found, strict=True)}
         for name in ("smallest lattice", "CPU and wall time", "scaling"):
-            assert words[study.claims[name]].word == word, name
+            assert words[name] == word, name

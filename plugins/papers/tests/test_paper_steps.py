@@ -16,7 +16,7 @@ from plugins.papers.fields import LENGTH, BlockValues, Field, Point
 from plugins.papers.result import report_section
 from plugins.papers.run_values import RunValues
 from plugins.papers.study import FOLDER, load_study
-from plugins.papers.tables import as_printed, tables_of
+from plugins.papers.tables import tables_of
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.show.tables import RawLinks
@@ -66,76 +66,23 @@ def test_a_line_goes_through_short_messages_only_and_needs_three():
     assert not FIELD.line("start_up", 128, "m").values
 
 
-COLLECTIVES = load_study("collectives-1996")
-
-
-def code_of(study):
-    """The module of a study."""
-    return import_module(f"plugins.papers.studies.{study}.study")
-
-
-def value_of(study, number, column, title=None):
-    """A column of a printed table."""
-    table = next(one for one in study.tables if one.number == number)
-    return next(v for v in table.values if v.column == column and title in (None, v.title))
-
-
-#: T = 5 µs·p + 20 µs + (2 ns·log₂p + 1 ns)·m on 2, 3 and 4 ranks, without delay at 8 bytes.
+COLLECTIVES = import_module("plugins.papers.studies.collectives-1996.study")
+#: T = 10 µs·log₂p + 10 µs + (2 ns·log₂p + 1 ns)·m on 2, 3 and 4 ranks, without delay at 8 bytes.
 LAW = {
-    (ranks, m): 5e-6 * ranks + 2e-5 + (0 if m == 8 else (2e-9 * log2(ranks) + 1e-9) * m)
-    for ranks in (2, 3, 4)
+    (p, m): 1e-5 * log2(p) + 1e-5 + (m > 8) * (2e-9 * log2(p) + 1e-9) * m
+    for p in (2, 3, 4)
     for m in (8, 1024, 65536)
 }
-BARRIER = {(ranks, None): 1e-6 * log2(ranks) + 3e-6 for ranks in (2, 3, 4)}
 
 
-class Times(RunValues):
-    """A run of one operation, without a run: times by ranks and length."""
-
-    def __init__(self, name, times):
-        points = {
-            (name, str(p), str(m)): {"lam": BlockValues({1: t})} for (p, m), t in times.items()
-        }
-        self.__dict__["field"] = Field(("at.operation", "ranks", LENGTH), points)
-
-    def values(self, *_, **__):
-        return self.field
-
-
-def of_law(number, column, operation, times, title=None):
-    return value_of(COLLECTIVES, number, column, title).ours(Times(operation, times))
-
-
-@pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        ("startup_a_us", 1e-5),
-        ("startup_b_us", 1e-5),
-        ("delay_c_us_per_byte", 2e-9),
-        ("delay_d_us_per_byte", 1e-9),
-    ],
-)
-def test_coefficients_of_a_law_are_found_from_three_numbers_of_ranks(column, expected):
-    """Its start-up 5 µs·p + 20 µs, in the paper's form of a broadcast 10 µs·log₂p + 10 µs, is met
-    on two of three numbers of ranks."""
-    times = {(p, m): t - 5e-6 * p - 2e-5 + 1e-5 * log2(p) + 1e-5 for (p, m), t in LAW.items()}
-    made = of_law("Table 3", column, "broadcast", times)
-    assert made.axes == ("at.operation",)
-    assert values(made, "broadcast") == pytest.approx([expected])
-    two = {point: time for point, time in times.items() if point[0] != 3}
-    assert not of_law("Table 3", column, "broadcast", two).values
-
-
-def test_the_aggregated_rate_follows_from_the_law_at_each_number_of_ranks():
-    made = of_law("Figure 5", "rate_mb_s", "broadcast", LAW, "R∞ by the fitted law")
-    assert made.axes == ("at.operation", "ranks")
-    assert values(made, "broadcast", "4") == pytest.approx([3 / 5e-9])
-
-
-def test_an_operation_without_a_length_has_no_delay():
-    slope = of_law("Table 3", "startup_a_us", "barrier", BARRIER)
-    assert values(slope, "barrier") == pytest.approx([1e-6])
-    assert not of_law("Table 3", "delay_c_us_per_byte", "barrier", BARRIER).values
+def test_a_law_is_found_from_three_numbers_of_ranks_on():
+    forms = COLLECTIVES.FORMS_OF["broadcast"]
+    startup, delay = COLLECTIVES.fitted(LAW, forms)
+    found = startup.slope, startup.offset, 1e3 * delay.slope, 1e3 * delay.offset
+    assert found == pytest.approx((1e-5, 1e-5, 2e-6, 1e-6))
+    assert COLLECTIVES.law_rate("broadcast", 4, startup, delay) == pytest.approx(3 / 5e-9)
+    assert not COLLECTIVES.fitted({at: t for at, t in LAW.items() if at[0] != 3}, forms)
+    assert COLLECTIVES.fitted({at: t for at, t in LAW.items() if at[1] == 8}, forms)[1] is None
 
 
 def test_values_are_picked_reduced_and_compared():
@@ -158,21 +105,15 @@ def test_a_lead_pairs_blocks_and_takes_points_that_both_have():
 def test_what_was_measured_under_one_name_is_taken_for_all():
     echo = Field(("m",), {("8",): {"lam": BlockValues({1: 6.0}), "mpich": BlockValues({1: 4.0})}})
     product_s = Field(("m",), {("None",): {"mpich": BlockValues({1: 2.0})}})
-    ratio = echo / product_s
-    assert [values(ratio, "8", name=n) for n in ("lam", "mpich")] == [[3.0], [2.0]]
-    assert [values(echo.joined(product_s, mul), "8", name=n) for n in ("lam", "mpich")] == [
-        [12.0],
-        [8.0],
-    ]
-
-
-def test_an_aggregated_rate_is_all_bytes_over_the_delay():
-    rate = of_law("Figure 5", "rate_mb_s", "total_exchange", {(4, 4): 0.0, (4, 1000): 0.5})
-    assert values(rate, "total_exchange", "4") == [4 * 3 * 1000 / 0.5]
+    for made, expected in (
+        (echo / product_s, (3.0, 2.0)),
+        (echo.joined(product_s, mul), (12.0, 8.0)),
+    ):
+        assert [values(made, "8", name=n)[0] for n in ("lam", "mpich")] == [*expected]
 
 
 def test_closed_forms_give_the_quoted_times():
-    law, at = code_of("collectives-1996").by_expression, {"procs": 64.0, "message_bytes": 512.0}
+    law, at = COLLECTIVES.by_expression, {"procs": 64.0, "message_bytes": 512.0}
     expressions = rows("collectives-1996/timing_expressions")
     found = {(row["operation"], row["machine"]): law(row, at) for row in expressions}
     t3d = {name: found[name, "T3D"] for name in ("broadcast", "scan", "reduce", "total_exchange")}
@@ -189,11 +130,11 @@ def test_closed_forms_give_the_quoted_times():
 
 
 def test_curves_of_closed_forms_pass_through_what_is_printed():
-    half = code_of("ornl-1996").by_half_length
+    half = import_module("plugins.papers.studies.ornl-1996.study").by_half_length
+    line = import_module("plugins.papers.studies.pvm-1995.study").by_latency_and_rate
     (paragon,) = (r for r in rows("ornl-1996/latency_bandwidth") if r["variant"] == "OSF")
     at_half, at_million = (half(paragon, {"message_bytes": m})["rate_mb_s"] for m in (7236.0, 1e6))
     assert (at_million, at_half) == pytest.approx((154, 154 * 1.007236 / 2))
-    line = code_of("pvm-1995").by_latency_and_rate
     for row in rows("pvm-1995/latency_bandwidth"):
         rate = line(row, {"message_bytes": 800000.0})["rate_mb_s"]
         assert rate == pytest.approx(float(row["bandwidth_mb_s"]))
@@ -219,11 +160,11 @@ def collective_run(folder):
 
 
 def test_a_figure_held_at_32_nodes_takes_the_nearest_that_a_run_has(run):
-    (one,) = table_of(COLLECTIVES, "Figure 2", run)
+    (one,) = table_of(COLLECTIVES.STUDY.with_text(), "Figure 2", run)
     assert ("broadcast", "4", "65536") in one.now
     assert one.si(("broadcast", "4", "65536"), "SP2") is not None
     assert "At 4 nodes; the paper's is at 32" in one.table.note
-    rate, _ = table_of(COLLECTIVES, "Figure 5", run)
+    rate, _ = table_of(COLLECTIVES.STUDY.with_text(), "Figure 5", run)
     found = rate.now["broadcast", "3"]["mpich"].summary
     assert (found.n, found.mean) == (3, pytest.approx(2 * 65536 / (2e-8 * 65532)))
 
@@ -232,11 +173,6 @@ def test_places_that_a_case_does_not_state_have_their_default(run):
     places = RunValues(run, {one: one for one in ("ranks", LENGTH)})
     found = places.values("collectives", "collective_time", {"params.hops": 0})
     assert len(found.values) == 6
-
-
-def test_digits_are_those_of_the_print():
-    printed = (("9.077", 1.0), ("13", 1e-3), ("0", 1.0))
-    assert [as_printed(*one) for one in printed] == ["9.077", "0.013", "0"]
 
 
 def test_a_report_shows_the_claims_of_its_campaigns_study(tmp_path):

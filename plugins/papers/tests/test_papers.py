@@ -19,7 +19,6 @@ from assay.cli import main
 from checks.common.registry import CHECKS
 from plugins.papers import tables
 from plugins.papers.beside import besides, by_variant
-from plugins.papers.document import make_document
 from plugins.papers.figures import Label, figures_of, label_beside
 from plugins.papers.result import paper_result
 from plugins.papers.run_values import RunValues
@@ -29,8 +28,10 @@ from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render import html, markdown, terminal
 from reports.render.markdown import md
+from reports.result import Facts, Section
 from reports.show.draw import draw, put, settle
 from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
+from reports.show.tables import Table
 from reports.tests.synthetic import case, write_run
 
 TRANSCRIBED = ROOT.parent / "shared" / "reference"
@@ -58,6 +59,21 @@ def a_run(folder: Path, lam: float = 1.05, blocks: int = 7, slow: tuple[int, ...
         return record
 
     return write_run(folder, cases, blocks=blocks, edit=known)
+
+
+def beside(run: Path, name="2003"):
+    """A study compared with a run, and its sections by their anchors."""
+    result = paper_result(load_study(name), analyse(load_run(run)))
+    return result, {section.anchor: section for section in result.sections}
+
+
+def tables_in(section):
+    """The tables and facts of a section, those of folded ones too."""
+    for block in section.blocks:
+        if isinstance(block, Section):
+            yield from tables_in(block)
+        elif isinstance(block, (Facts, Table)):
+            yield block
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +121,7 @@ def test_the_text_of_a_study_names_what_its_code_has_and_no_more(name):
     numbers = [one.number for one in (*study.tables, *study.shown)]
     assert tables.count("### ") == len(numbers) == len(set(numbers))
     assert set(code.claims) <= set(study.claims)
-    assert all(bool(one.ratio) != bool(one.untestable) for one in study.claims.values())
+    assert all(bool(one.value) != bool(one.untestable) for one in study.claims.values())
     assert all(one.said and one.where for one in study.claims.values())
     doubts = (FOLDER / name / "doubtful.csv").read_text().count("\n") - 1
     assert doubts == sum(len(table.doubts) for table in study.tables)
@@ -116,8 +132,8 @@ def test_quantities_name_metrics_that_checks_have(analysis):
     asked = set()
     for name in studies():
         study, run = load_study(name), RunValues(analysis, {})
-        for asked_of in (claim.ratio for claim in study.claims.values() if claim.ratio):
-            for quantity in filter(None, (asked_of.value, asked_of.than)):
+        for claim in study.claims.values():
+            for quantity in filter(None, (claim.value, claim.than)):
                 quantity(run)
         found = [besides(study, table, analysis) for table in study.tables]
         kinds = [own for one in found for _, own in (("", one), *by_variant(one))]
@@ -125,16 +141,6 @@ def test_quantities_name_metrics_that_checks_have(analysis):
         asked |= {(one.check, one.metric) for one in requests}
     assert len(asked) > 20
     assert asked <= known
-
-
-def test_printed_and_measured_values_meet_at_their_points(analysis):
-    study = load_study("2003")
-    one = besides(study, study.tables[0], analysis)[0]
-    assert one.si(("2", "2", "4000"), "lam") == pytest.approx(1.464e9)
-    assert set(one.now) == {("2", "2", str(n)) for n in (2000, 4000, 6000, 7000)}
-    assert one.reference(("2", "2", "4000"), "lam") == one.si(("2", "2", "4000"), "lam")
-    assert one.reference(("2", "2", "4000"), "openmpi") is None
-    assert one.reference(("2", "2", "7000"), "lam") is None
 
 
 @pytest.mark.parametrize(
@@ -151,7 +157,7 @@ def test_a_small_value_has_its_own_unit_where_there_is_one(analysis, number, col
 @pytest.mark.parametrize("name", studies())
 def test_a_document_has_every_table_and_claim(analysis, name):
     study = load_study(name)
-    result = paper_result(make_document(study, analysis.run.directory))
+    result, _ = beside(analysis.run.directory, name)
     shown, text = unescape(html.page(result)), markdown.text(result)
     assert all(unbroken(t.title) in shown and md(t.number) in text for t in study.tables)
     assert all(unbroken(claim.said) in shown for claim in study.claims.values())
@@ -164,29 +170,21 @@ def test_values_of_launches_that_shared_cores_are_marked_with_what_that_means(tm
         return record
 
     run = write_run(tmp_path, [hpl(name, 2, 2, 2000) for name in LIBRARIES], edit=shared)
-    table = make_document(load_study("2003"), run).parts[0].tables[0]
+    table = next(tables_in(beside(run)[1]["part-1"]))
     row = next(row for row in table.rows if [cell.text for cell in row[:3]] == ["2", "2", "2000"])
     assert sum(cell.text.endswith(" *") for cell in row) == 1
     assert "* oversubscribed: busy ranks shared a core" in table.note
 
 
 def test_doubtful_digits_are_marked_where_they_stand(analysis):
-    part = make_document(load_study("2003"), analysis.run.directory).parts[0]
-    rate, time = part.tables
+    rate, time, doubtful = tables_in(beside(analysis.run.directory)[1]["part-1"])
     marks = {
         tuple(cell.text for cell in row[:3]): [cell.text for cell in row[3:5]]
         for row in (*rate.rows, *time.rows)
     }
     assert marks["2", "4", "15000"] == ["660.43", "725.37 [2]"]
-    assert part.doubtful[1] == (" [2]", "725.37 s is 2.75 % off its rate; 745.37 s would fit.")
-    assert part.doubtful[0][0] == ""
-
-
-def test_the_points_that_were_measured_stand_before_a_long_table(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "LONG", 9)
-    short, whole = make_document(load_study("2003"), a_run(tmp_path)).parts[0].tables[:2]
-    assert (len(short.rows), len(whole.rows)) == (3, 52)
-    assert short.title.endswith("the points that were measured")
+    assert doubtful.pairs[1] == (" [2]", "725.37 s is 2.75 % off its rate; 745.37 s would fit.")
+    assert doubtful.pairs[0][0] == "–"
 
 
 @pytest.mark.parametrize(
@@ -194,10 +192,9 @@ def test_the_points_that_were_measured_stand_before_a_long_table(tmp_path, monke
     [(7, ["campaign quick"]), (2, ["campaign quick", "Two blocks"]), (1, ["quick", "One block"])],
 )
 def test_a_document_says_why_less_stands_beside_than_could(tmp_path, blocks, told):
-    document = make_document(load_study("2003"), a_run(tmp_path, blocks=blocks))
-    assert len(document.warnings) == len(told)
-    assert all(one in text for one, text in zip(told, document.warnings, strict=True))
-    assert "assay run wyeast-2003" in markdown.text(paper_result(document)).replace("\\", "")
+    result, _ = beside(a_run(tmp_path, blocks=blocks))
+    assert all(one in text for one, text in zip(told, result.warnings, strict=True))
+    assert "assay run wyeast-2003" in markdown.text(result).replace("\\", "")
 
 
 def test_another_layout_than_that_of_then_and_what_was_planned_in_vain_are_told(tmp_path):
@@ -207,10 +204,10 @@ def test_another_layout_than_that_of_then_and_what_was_planned_in_vain_are_told(
     cases = [case("startup", name, {"ranks": 2}) for name in LIBRARIES]
     for one in cases[1:]:
         one["ranks_per_node"] = 16
-    document = make_document(load_study("2003"), write_run(tmp_path, cases, edit=failed))
+    result, sections = beside(write_run(tmp_path, cases, edit=failed))
     told = "2 cases of 3 had up to 16 ranks on a node; then there were 2 at most."
-    assert told in document.warnings
-    (why,) = {one.why for one in document.lacking if one.number == "Table 9"}
+    assert told in result.warnings
+    (why,) = (row[2].text for row in sections["missing"].blocks[0].rows if row[0].text == "Table 9")
     assert why == "not measured by this run: no launch of its cases has a value"
 
 
@@ -302,14 +299,15 @@ def test_every_table_and_figure_of_a_paper_has_a_place_or_a_reason(name, tables,
 
 
 def test_what_nothing_stands_beside_is_listed_with_its_reason(analysis):
-    document = make_document(load_study("2003"), analysis.run.directory)
-    found = {(one.number, one.title): one.why for one in document.lacking}
+    (table,) = beside(analysis.run.directory)[1]["missing"].blocks
+    rows = [[cell.text for cell in row] for row in table.rows]
+    found = {(number, title): why for number, title, why in rows}
     assert found["Table 9", "Start-up: start-up"] == "not measured by this run"
     assert found["Figure 14", "MPI profile of su3_rmd, experiment 2"] == "not measured by this run"
     verbatim = "Tables of the long messages, verbatim", "Cells that ran together in print: rate"
     assert found[verbatim] == "their sizes are not certain"
     assert not any(number.startswith("Tables 4 and 5") for number, _ in found)
-    assert [one.number for one in document.study.missing] == [n for n, _ in found][-2:]
+    assert [one.number for one in load_study("2003").missing] == [n for n, _ in found][-2:]
 
 
 def test_a_year_with_two_studies_names_both(tmp_path, capsys):

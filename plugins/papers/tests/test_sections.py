@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our echo against NetPIPE; PVM's protocols, whose order is judged by intervals."""
 
+import numpy as np
 import pytest
 
 from plugins.papers.sections import netpipe
 from plugins.papers.sections import pvm_echo as pvm
 from reports.checks.sections import check_parts
-from reports.tests import synthetic
 from reports.tests.synthetic import analysed, case, metric, quick_cases
 
 CASES = [
@@ -58,9 +58,10 @@ def test_tcp_alone_has_a_witness_of_its_own(analysis):
     assert len(table.rows) == 2 * 4  # two ways to carry, four lengths
 
 
-def test_a_run_without_them_has_none(tmp_path):
+def test_a_run_without_them_has_no_such_table(tmp_path):
     other = analysed(tmp_path / "run", quick_cases(("mpich",)))
-    assert netpipe.comparison_table(other) is None
+    for make in (netpipe.comparison_table, pvm.order_table, pvm.steps_table):
+        assert make(other) is None
 
 
 SHORT = (0, 256, 512, 1024)
@@ -70,41 +71,27 @@ LAWS = {"psend": (20e-6, 1e-8), "InPlace": (20e-6, 1e-8), "Raw": (30e-6, 2e-8)}
 LAWS["Default"] = (30e-6, 4e-8)
 
 
-def _echo(item, rng, drift):
-    metrics = []
+def echoed(record):
+    """A record of pvm_echo with its times; those of InPlace scatter."""
+    params, rng, metrics = record["params"], np.random.default_rng(record["block"]), []
     for construct, (alpha, beta) in LAWS.items():
-        for size in item["params"]["sizes"]:
-            half = (alpha + beta * size) * drift
+        for size in params["sizes"]:
+            half = alpha + beta * size
             if construct == "InPlace":
                 half *= 1 + 0.01 * rng.standard_normal()
+            times = {"half_round_trip": half, "send_time": half / 4}
+            times |= {} if construct == "psend" else {"pack_time": 3e-6}
             at = {"construct": construct, "message_bytes": size}
-            for name in ("half_round_trip", "half_round_trip_mean"):
-                metrics.append(metric(name, half, **at))
-            metrics.append(metric("send_time", half / 4, **at))
-            if construct != "psend":
-                metrics.append(metric("pack_time", 3e-6, **at))
-    sizes = [size for size in item["params"]["sizes"] if size]
-    metrics += [metric("copy_time", m * 1e-10, message_bytes=m) for m in sizes]
-    return metrics
-
-
-def _case(check, environment, sizes, **params):
-    params = {"placement": "between-nodes", "sizes": list(sizes), **params}
-    return case(check, environment, params)
+            metrics += [metric(name, time_s, **at) for name, time_s in times.items()]
+    metrics += [metric("copy_time", m * 1e-10, message_bytes=m) for m in params["sizes"] if m]
+    return record | {"metrics": metrics}
 
 
 @pytest.fixture
-def make_run(tmp_path, monkeypatch):
-    monkeypatch.setitem(synthetic.METRICS, "pvm_echo", _echo)
-
-    def make(blocks=4):
-        cases = [
-            _case("pt2pt", "lam", [], constructs=["Send/Recv", "Ssend/Recv"]),
-            *(_case("pvm_echo", "pvm", sizes, route="direct") for sizes in (SHORT, LONG)),
-        ]
-        return analysed(tmp_path / f"run-{blocks}", cases, blocks=blocks)
-
-    return make
+def make_run(tmp_path):
+    at = {"placement": "between-nodes", "route": "direct"}
+    cases = [case("pvm_echo", "pvm", {**at, "sizes": [*sizes]}) for sizes in (SHORT, LONG)]
+    return lambda blocks=4: analysed(tmp_path / "run", cases, blocks=blocks, edit=echoed)
 
 
 def test_the_order_is_judged_by_its_interval(make_run):
@@ -132,12 +119,6 @@ def test_steps_show_what_packs_and_what_a_copy_costs(make_run):
     assert [row[2] for row in rows[:4]] == list(LAWS)
     assert rows[0][3] == "–"
     assert rows[1][3].startswith("3.0")
-
-
-def test_a_run_without_pvm_has_no_such_table(tmp_path):
-    cases = [_case("pt2pt", "lam", SHORT[1:], constructs=["Send/Recv"])]
-    analysis = analysed(tmp_path / "run", cases)
-    assert pvm.order_table(analysis) is pvm.steps_table(analysis) is None
 
 
 def test_the_report_holds_the_tables(make_run):

@@ -11,9 +11,9 @@ from zlib import crc32
 import pytest
 
 from assay import ROOT
-from plugins.papers.document import make_document
-from plugins.papers.result import paper_result
-from plugins.papers.study import load_study, studies
+from plugins.papers.study import studies
+from plugins.papers.tests.test_papers import beside, tables_in
+from reports.show.tables import Table
 
 RUNS = ROOT / "assay" / "tests" / "stored_runs"
 SAID = json.loads(Path(__file__).with_name("stored_studies.json").read_text())
@@ -21,19 +21,20 @@ SAID = json.loads(Path(__file__).with_name("stored_studies.json").read_text())
 
 def told(run, name):
     """Answer and claims of a study, and of each of its tables title, rows and checksum of cells."""
-    document = make_document(load_study(name), run)
-    data = paper_result(document).data
+    result, sections = beside(run, name)
     tables = {
-        f"{part.number}: {table.title}": [
+        f"{section.short}: {table.title}": [
             len(table.rows),
             crc32("|".join(cell.text for row in table.rows for cell in row).encode()),
         ]
-        for part in document.parts
-        for table in part.tables
-        if not part.number.startswith(("Figure 2.4", "Figure 7", "Figure 8"))
+        for anchor, section in sections.items()
+        if anchor.startswith("part-")
+        for table in tables_in(section)
+        if isinstance(table, Table)
+        and not section.short.startswith(("Figure 2.4", "Figure 7", "Figure 8"))
     }
-    claims = [[one.claim, one.verdict, one.because] for one in data.claims]
-    return {"answer": data.answer, "claims": claims, "tables": tables}
+    claims = [[one.claim, one.verdict, one.because] for one in result.data.claims]
+    return {"answer": result.data.answer, "claims": claims, "tables": tables}
 
 
 @pytest.mark.full(sample=1)

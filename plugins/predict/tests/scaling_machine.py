@@ -64,19 +64,8 @@ class Truth:
 def scaled(params: dict[str, Any], ranks: int) -> dict[str, Any]:
     """A case on so many nodes, one rank each."""
     check = "hpl" if "nb" in params else "su3_rmd"
+    params = {**params, "ranks_per_node": 1}
     return {**case(check, "mpich", params, ranks), "nodes": ranks, "ranks_per_node": 1}
-
-
-def lattice_params(extents: Sequence[int], ranks: int, steps: int = 100) -> dict[str, Any]:
-    """Parameters of su3_rmd: one trajectory of so many steps, and no warm-up."""
-    names = dict(zip(("nx", "ny", "nz", "nt"), extents, strict=True))
-    fixed: dict[str, Any] = {
-        "trajectories": 1,
-        "warmups": 0,
-        "trajectories_between_measurements": 1,
-    }
-    fixed |= {"precision": "double", "ranks": ranks, "ranks_per_node": 1}
-    return {**names, "steps": steps, **fixed}
 
 
 def machine_run(
@@ -85,7 +74,6 @@ def machine_run(
     truth: Truth | None = None,
     *,
     seed: int = 1,
-    blocks: int = 5,
     echo: bool = True,
     applications: Sequence[str] = ("su3_rmd", "hpl"),
     flags: dict[int, list[str]] | None = None,
@@ -96,11 +84,16 @@ def machine_run(
     `flags` and `slower` are of node counts: marks of their launches, factors of their times.
     """
     truth = truth or Truth()
-    cases = [scaled(lattice_params(LATTICE, k), k) for k in counts if "su3_rmd" in applications]
+    lattice: dict[str, Any] = dict(zip(("nx", "ny", "nz", "nt"), LATTICE, strict=True))
+    # One trajectory, and no warm-up.
+    lattice |= {"steps": 100, "trajectories": 1, "warmups": 0, "precision": "double"}
+    lattice |= {"trajectories_between_measurements": 1}
+    has_lattice = "su3_rmd" in applications
+    cases = [scaled({**lattice, "ranks": k}, k) for k in counts if has_lattice]
     for k in counts if "hpl" in applications else ():
         p, q = squarest_grid(k)
         n = round(N * k**0.5 / NB) * NB
-        cases.append(scaled({"p": p, "q": q, "n": n, "nb": NB, "ranks_per_node": 1}, k))
+        cases.append(scaled({"p": p, "q": q, "n": n, "nb": NB}, k))
     if echo:
         params = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*SIZES]}
         cases.append(case("pt2pt", "mpich", params))
@@ -132,7 +125,7 @@ def machine_run(
         record["flags"] = (flags or {}).get(record["ranks"], [])
         return record
 
-    return write_run(folder, cases, blocks=blocks, seed=seed, edit=edit)
+    return write_run(folder, cases, blocks=5, seed=seed, edit=edit)
 
 
 def _own(rng: np.random.Generator, truth: Truth) -> float:

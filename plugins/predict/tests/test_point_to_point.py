@@ -161,20 +161,3 @@ def test_lines_that_cross_where_the_right_one_is_below_zero_are_a_bend():
     m = np.array(sizes, dtype=float)
     rise = 2 * BETA * 20e3 * np.logaddexp(0, (m - 60e3) / 20e3)  # three times the slope from 60 kB
     assert not any(found_in(tuple(sizes), ALPHA_S + BETA * m + rise, 0.03, 20))
-
-
-@pytest.mark.parametrize(
-    ("sizes", "given", "said"),
-    [
-        ([1, 2, 3], [1.0, 1.0, 1.0], "at least 4"),
-        ([1, 2, 3, 4], [1.0, 1.0, 1.0], "as many of both"),
-        ([1, 3, 2, 4], [1.0] * 4, "ascend"),
-        ([-1, 3, 4, 5], [1.0] * 4, "ascend"),
-        ([1, 2, 3, 4], [1.0, 0.0, 1.0, 1.0], "above 0"),
-        ([1, 2, 3, 4], [1.0, np.nan, 1.0, 1.0], "above 0"),
-        (list(range(1, 1000)), [1.0] * 999, "at most 500"),
-    ],
-)
-def test_what_cannot_be_fitted_is_refused(sizes, given, said):
-    with pytest.raises(ValueError, match=said):
-        segmented(sizes, given)

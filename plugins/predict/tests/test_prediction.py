@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from assay.cli import main
-from plugins.predict.laws import Library, Link, Resampled
-from plugins.predict.outcome import PredictionOutcome, Transfer
-from plugins.predict.predict import predict
+from plugins.predict.outcome import PredictionForm, Transfer
+from plugins.predict.predict import Library, Link, Resampled, predict
 from plugins.predict.scaling import Counts, fit_law
 from plugins.predict.subjects import (
     cut,
@@ -30,7 +29,7 @@ from reports.load.loading import load_run
 COUNTS = (1, 2, 4, 8, 16)
 
 
-def outcome_of(run: Path, nodes: Any = (), left_out: Any = ()) -> PredictionOutcome:
+def outcome_of(run: Path, nodes: Any = (), left_out: Any = ()) -> PredictionForm:
     return predict(analyse(load_run(run)), nodes, left_out)
 
 
@@ -93,8 +92,8 @@ def test_a_law_without_errors_comes_back() -> None:
 def test_what_is_not_known_grows_with_the_distance_from_what_was_measured(tmp_path: Path) -> None:
     found = outcome_of(machine_run(tmp_path / "run", COUNTS), nodes=(32, 1024))
     assert not found.missing
-    assert {item.check for item in found.predicted} == {"su3_rmd", "hpl"}
-    for item in found.predicted:
+    assert {item.check for item in found.subjects} == {"su3_rmd", "hpl"}
+    for item in found.subjects:
         near, far = (math.log(one.time_s.high / one.time_s.low) for one in item.points)
         assert near < far
         assert all(one.efficiency.low < one.efficiency.high for one in item.points)
@@ -105,7 +104,7 @@ def test_what_is_not_known_grows_with_the_distance_from_what_was_measured(tmp_pa
 def test_the_true_time_lies_in_the_interval(tmp_path: Path, contention: float) -> None:
     truth = Truth(contention=contention)
     found = outcome_of(machine_run(tmp_path / "run", COUNTS, truth), nodes=(256,))
-    (strong,) = [item for item in found.predicted if item.check == "su3_rmd"]
+    (strong,) = [item for item in found.subjects if item.check == "su3_rmd"]
     (one,) = strong.points
     compute, messages = truth.lattice_s(LATTICE, 256, 100)
     assert one.time_s.holds(compute + messages)
@@ -116,24 +115,24 @@ def test_the_true_time_lies_in_the_interval(tmp_path: Path, contention: float) -
 
 def test_what_is_left_out_is_not_learnt_from_and_stands_beside(tmp_path: Path) -> None:
     found = outcome_of(machine_run(tmp_path / "run", COUNTS), left_out=(16,))
-    assert len(found.held_out) == 2
+    assert found.held_out == 2
     assert found.inside == 2
-    assert all(16 not in item.learnt_from for item in found.predicted)
+    assert all(16 not in item.learnt_from for item in found.subjects)
     # What breaks the law where it was left out is told as outside.
     slow = outcome_of(machine_run(tmp_path / "slow", COUNTS, slower={16: 4.0}), left_out=(16,))
-    assert (slow.inside, len(slow.held_out)) == (0, 2)
+    assert (slow.inside, slow.held_out) == (0, 2)
 
 
 def test_a_bend_at_the_greatest_count_is_said(tmp_path: Path) -> None:
     bent = outcome_of(machine_run(tmp_path / "bent", COUNTS, slower={16: 2.0}), nodes=(64,))
-    assert all("16 nodes take" in item.notes[-1] for item in bent.predicted)
+    assert all("16 nodes take" in item.notes[-1] for item in bent.subjects)
     straight = outcome_of(machine_run(tmp_path / "straight", COUNTS), nodes=(64,))
-    assert not any("nodes take" in note for item in straight.predicted for note in item.notes)
+    assert not any("nodes take" in note for item in straight.subjects for note in item.notes)
 
 
 def test_a_lattice_that_cannot_be_cut_names_counts_that_can(tmp_path: Path) -> None:
     found = outcome_of(machine_run(tmp_path / "run", COUNTS, applications=["su3_rmd"]), (1000,))
-    assert not found.predicted
+    assert not found.subjects
     (gap,) = found.missing
     assert "1000 ranks cannot cut the lattice 32³ × 64" in gap.why
     assert "512 nodes and 1024 nodes" in gap.why
@@ -149,13 +148,13 @@ def test_what_a_run_lacks_is_named_with_what_adds_it(tmp_path: Path) -> None:
     assert nothing.missing[0].why == "the run has none of su3_rmd, hpl"
     shared = {2: ["oversubscribed"], 4: ["oversubscribed"]}
     crowded = outcome_of(machine_run(tmp_path / "d", (1, 2, 4), flags=shared), (64,))
-    assert not crowded.predicted
+    assert not crowded.subjects
     assert all("ranks shared cores" in gap.why for gap in crowded.missing)
 
 
 def test_counts_that_a_law_does_not_rest_on_are_said(tmp_path: Path) -> None:
     machine = machine_run(tmp_path / "run", COUNTS, flags={1: ["oversubscribed"]})
-    for item in outcome_of(machine, left_out=(16,)).predicted:
+    for item in outcome_of(machine, left_out=(16,)).subjects:
         crowded, hidden = item.notes[:2]
         assert crowded == "not learnt from, as ranks shared cores: 1 node"
         assert hidden == "not learnt from, as left out: 16 nodes"

@@ -3,12 +3,7 @@
 
 import pytest
 
-from plugins.profile.pictures import (
-    case_profiles,
-    case_totals,
-    profile_pictures,
-    profile_tables,
-)
+from plugins.profile.pictures import case_profiles, case_totals, profile_pictures, profile_tables
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import analysed, case, rewrite

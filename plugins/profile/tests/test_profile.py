@@ -257,7 +257,7 @@ def test_a_statically_linked_program_is_refused_with_the_remedy(capsys: Capture)
         ("--", "no command"),
         ("-- no-such-launcher x", "no-such-launcher: no such program"),
         ("-- mpirun.mpich -np 2 sh -c true", "no rank wrote a profile"),
-        ("--case lam -- true", "--case lam is a case of a run; give the run: --run RUN"),
+        ("--show profile.json -- true", "give a command or --show FILE, not both"),
     ],
 )
 def test_what_cannot_be_profiled_is_refused(words: str, fault: str, capsys: Capture) -> None:

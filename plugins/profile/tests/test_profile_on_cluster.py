@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from assay import ROOT
-from assay.cli import main
 from assay.tests.test_run_on_cluster import campaign, pytestmark, run, the_run
-from plugins.profile.application_profile import PAIR, read_profile
+from plugins.profile.application_profile import read_profile
+from plugins.profile.pictures import case_profiles
 from plugins.profile.tests.test_profile import SOURCES
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
 
 __all__ = ["pytestmark"]
 LAUNCHERS = {
@@ -50,7 +52,7 @@ def test_a_job_profiles_the_ranks_of_all_its_nodes(cluster, library):
     assert profile.complete
     assert (profile.ranks, profile.nodes, profile.ranks_per_node) == (2, 2, 1)
     sends = [one for one in profile.calls if one.call == "Send" and one.greatest_bytes == 1000]
-    assert [(one.count, one.ranks, one.nodes) for one in sends] == [(20, PAIR, 2)]
+    assert [(one.count, one.ranks, one.nodes) for one in sends] == [(20, 2, 2)]
     assert 0 < profile.clock_error_s < 60  # the shortest of 20 trips between busy nodes
 
 
@@ -59,8 +61,7 @@ def test_a_command_of_a_campaign_is_profiled_when_the_case_asks_for_it(cluster, 
     file = campaign(folder, "own", "openmpi", 1, CASE)
     status, output = run(file, "--site", f"virtual:{cluster.name}")
     assert status == 0, output
-    words = ["profile", "--run", str(the_run(folder, "own")), "--output", "own.json"]
-    assert main(words) == 0
-    profile = read_profile(folder / "own.json")
-    assert (profile.environment, profile.ranks, profile.nodes) == ("openmpi", 2, 2)
-    assert sum(one.count for one in profile.calls if one.call == "Isend") == 60
+    (profile,) = case_profiles(analyse(load_run(the_run(folder, "own"))))
+    (ranks,) = profile.launches
+    calls = [call for rank in ranks for call in rank.calls if call.call == "Isend"]
+    assert (len(ranks), sum(call.count for call in calls)) == (2, 60)
