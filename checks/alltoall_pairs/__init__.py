@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from checks.common.answer import Asked, longer_than_launch
-from checks.common.definition import FastMachine, Layout, NodePairs, SiteCapacity
+from checks.common.definition import Layout, NodePairs, SiteCapacity
 from checks.common.json_lines import Output, measured
 from checks.common.messages import MAX_MESSAGE_BYTES, Length, ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
@@ -269,12 +269,6 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
             pair = str(metric.at)
             spent_s[pair] = min(spent_s.get(pair, math.inf), 2 * once_s)
         return spent_s.values()
-
-    def fastest_s(self, params: AlltoallPairsParameters, fast: FastMachine) -> Iterable[float]:
-        """Least seconds of these round trips of a pair."""
-        sent = params.ranks_per_node * params.bandwidth_bytes
-        latency_s = params.latency_iterations * fast.message_s(params.latency_bytes)
-        yield 2 * min(latency_s, params.bandwidth_iterations * fast.message_s(sent))
 
     def node_pairs(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> NodePairs:
         """Every measured pair, at its own point; none where a file has the nodes' switches."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Reading
-from checks.common.definition import FastMachine
+from checks.common.definition import OrdinaryMachine
 from checks.common.json_lines import Output
 from checks.common.messages import (
     EchoesDefinition,
@@ -98,9 +98,9 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], EchoesDefinition[Pt2pt
         wrong = f"invalid on purpose: reply before the message was in ({stale} stale replies)"
         return replace(reading, wrong=wrong, flags=[INVALID_ON_PURPOSE])
 
-    def fastest_s(self, params: Pt2ptParameters, fast: FastMachine) -> Iterable[float]:
+    def measuring_s(self, params: Pt2ptParameters, machine: OrdinaryMachine) -> Iterable[float]:
         """The round trips of each size, by each construct."""
-        return [*super().fastest_s(params, fast)] * len(params.constructs)
+        return [*super().measuring_s(params, machine)] * len(params.constructs)
 
 
 CHECK = Pt2ptDefinition()
