@@ -9,7 +9,7 @@ from typing import Annotated, Literal, cast, get_args
 
 from pydantic import AfterValidator
 
-from checks.common.answer import Asked, least_of
+from checks.common.answer import Asked, of_samples
 from checks.common.definition import Layout, SiteCapacity, link_bytes_per_s
 from checks.common.messages import ManyRanksDefinition, Sizes
 from checks.common.metrics import time_metric
@@ -112,7 +112,7 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
             limit="link",
         ),
     )
-    relations = {"collective_time_best": least_of("collective_time")}
+    relations = {"collective_time_best": of_samples(min, "collective_time")}
     points = ("operation", "message_bytes")
     noted = {
         "warmup": attrgetter("warmup"),

@@ -43,12 +43,6 @@ class SizeRange(Range):
     )
     per_octave: int | None = quantity("Sizes for each doubling.", "sizes", None, ge=1, le=64)
 
-    @model_validator(mode="after")
-    def _ascends(self) -> SizeRange:
-        if self.first > self.last:
-            raise ValueError(f"from = {self.first} is greater than to = {self.last}")
-        return self
-
 
 def _kind(size: object) -> str:
     return "range" if isinstance(size, (dict, SizeRange)) else "size"

@@ -11,12 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from checks.common.definition import (
-    LEAST_ONCE_S,
-    RANK_ALLOWANCE_BYTES,
-    Layout,
-    SiteCapacity,
-)
+from checks.common.definition import LEAST_ONCE_S, RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
 from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import ProfiledParameters, Ranks, RanksPerNode, quantity

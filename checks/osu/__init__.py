@@ -7,12 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from checks.common.definition import (
-    LEAST_ONCE_S,
-    Layout,
-    SiteCapacity,
-    link_bytes_per_s,
-)
+from checks.common.definition import LEAST_ONCE_S, Layout, SiteCapacity, link_bytes_per_s
 from checks.common.messages import ManyRanksDefinition
 from checks.common.parameters import (
     MAX_RANKS,

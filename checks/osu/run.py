@@ -12,13 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from checks.common.answer import (
-    Reading,
-    died,
-    longer_than_launch,
-    mean_is_possible,
-    other_program,
-)
+from checks.common.answer import Reading, died, longer_than_launch, mean_is_possible, other_program
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, OutputError, measured
 from checks.osu import CHECK, COLUMNS, TESTS, WINDOW, OsuParameters

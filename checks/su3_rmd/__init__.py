@@ -12,12 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from checks.common.answer import Asked
-from checks.common.definition import (
-    LEAST_ONCE_S,
-    RANK_ALLOWANCE_BYTES,
-    Layout,
-    SiteCapacity,
-)
+from checks.common.definition import LEAST_ONCE_S, RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
 from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import LAUNCH, RATE, time_metric
 from checks.common.parameters import MAX_RANKS, ProfiledParameters, Ranks, RanksPerNode, quantity

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from checks.common.answer import least_of
+from checks.common.answer import of_samples
 from checks.common.definition import OrdinaryMachine
 from checks.common.messages import Length, ManyRanksDefinition
 from checks.common.metrics import rate_metric
@@ -48,7 +48,7 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
     )
     samples = {"bisection_rate": "matchings"}
     noted = {"pairs": lambda asked: asked.ranks // 2, "payload_verified": str}
-    relations = {"bisection_rate_least": least_of("bisection_rate")}
+    relations = {"bisection_rate_least": of_samples(min, "bisection_rate")}
 
     def ranks_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
         """Always one, so that a pair of ranks is a pair of nodes."""
