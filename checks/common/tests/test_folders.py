@@ -23,7 +23,7 @@ from records.run.plan import Plan
 HELLO = '''
 """A sum over all ranks, timed."""
 
-from checks.common.answer import Asked, least_of
+from checks.common.answer import Asked
 from checks.common.definition import RANK_ALLOWANCE_BYTES
 from checks.common.messages import ManyRanksDefinition
 from checks.common.parameters import Parameters, quantity
