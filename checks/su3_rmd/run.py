@@ -118,7 +118,9 @@ class Run(OwnProgram):
 
     def came_to_its_end(self, output: Output, text: str) -> bool:
         """Ours prints an end line; the original says so in words."""
-        return completed(text) if self.foreign else super().came_to_its_end(output, text)
+        if not self.foreign:
+            return super().came_to_its_end(output, text)
+        return len(re.findall(r"^RUNNING COMPLETED$", text, re.MULTILINE)) == 1
 
     def read(self, output: Output, text: str) -> Reading:
         """The program's times and rate, and the launch's wall time."""
@@ -325,11 +327,6 @@ class Block:
     def plaquette(self) -> float:
         """The last mean plaquette, normalised to 1."""
         return self.measurements[-1].plaquette
-
-
-def completed(text: str) -> bool:
-    """True if the program says that it ran to its end."""
-    return len(re.findall(r"^RUNNING COMPLETED$", text, re.MULTILINE | re.ASCII)) == 1
 
 
 def parse(text: str, *, own: bool = False) -> Block:

@@ -145,6 +145,8 @@ FOUR, WITHIN = {"ranks": 4, "ranks_per_node": 1}, {"placement": "within-node"}
 ONE_GB = {"memory_bytes_per_node": 10**9}
 CORES, NEED = "cores; a node of site small has", "1 ranks a node need"
 LARGE = f"{NEED} 14.4 GB, with 16 MiB a rank for program and buffers; a node of site small has 5.6"
+LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 1, "trajectories": 101}
+CUTS = "3 ranks cannot cut the lattice 4×4×4×8 evenly; 1, 2, 4, 8, 16, 32, 64, 128 ranks can"
 #: Parameters, what is other on the site, and why it cannot run there; None: it can.
 FITS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
     ("hpl", {"q": 3}, {}, "3 ranks at 2 a node leave 1 over; ranks_per_node = 1 would divide them"),
@@ -163,6 +165,7 @@ FITS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
     ("streams", {"sizes": [2**30], "window": 4096}, {}, f"{NEED} 8796 GB"),
     ("alltoall_pairs", {"ranks": 5}, {}, "5 ranks at 1 a node need 5 nodes"),
     ("bisection", {"ranks": 5}, {}, "5 ranks at 1 a node need 5 nodes"),
+    ("su3_rmd", LATTICE | {"ranks": 3}, {}, CUTS),
     ("collectives", FOUR | {"sizes": [2**20]}, {}, None),
     ("collectives", FOUR | {"sizes": [2**28]}, ONE_GB, f"{NEED} 2.16 GB"),
 ]
@@ -202,7 +205,6 @@ def test_constructs_come_in_their_own_order() -> None:
     assert both.constructs == ["Send/Recv", "Isend/Irecv"]
 
 
-LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 1, "trajectories": 101}
 MANY = [f"{'a' * 20}{number:04}:{'b' * 24}" for number in range(3000)]
 CONTRADICTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("pt2pt", {"constructs": ["Send/Recv", "Send/Recv"]}, "Send/Recv is listed twice"),

@@ -51,12 +51,6 @@ def test_an_unknown_column_or_version_is_refused():
             read(version, column)
 
 
-def test_data_that_fail_the_suites_own_validation_are_a_wrong_answer():
-    line = "DATA VALIDATION ERROR: /x/osu_allreduce exited with status 1 on message size 16."
-    assert line in str(osu.failed_validation(f"# Size\n{line}\n"))
-    assert osu.failed_validation("# Size  Validation\n4  Pass\n") is None
-
-
 def test_a_rank_that_is_done_within_a_step_of_the_clock_has_no_least_time():
     heading = f"{SIZE}Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
     text = table("Gather Latency", heading, "1      1.50         0.00       3.00         20")
