@@ -264,8 +264,7 @@ def read_other_build(asked: HplParameters, output: Output, text: str) -> Reading
     The time is that of the rate, for HPL prints hundredths of a second.
     """
     printed = parse(text, asked)
-    wrong = answer.died(text) or answer.other_program(None, [], output)
-    if wrong := wrong or answer.longer_than_launch(printed.time_s, output):
+    if wrong := answer.died(text) or answer.longer_than_launch(printed.time_s, output):
         return Reading(wrong=wrong)
     return _reading(printed.rate_flop_per_s, operations(asked.n) / printed.rate_flop_per_s)
 

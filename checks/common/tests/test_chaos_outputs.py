@@ -215,6 +215,8 @@ def of_ours(sample, text):
 
 def of_entry(sample, entry):
     kind, numbers = entry["assay"], ()
+    if sample.changes and kind in ("program", "note", "end"):
+        return  # beside an HPL alone they say nothing of it
     if kind == "metric":
         words = {key: entry[key] for key in sorted(entry.keys() - {"value", "samples"})}
         words |= {"samples": "samples" in entry and len(entry["samples"])}
