@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from checks.common.answer import Asked, longer_than_launch
-from checks.common.definition import FastMachine, Layout, NodePairs, SiteCapacity
+from checks.common.definition import Layout, NodePairs, SiteCapacity
 from checks.common.json_lines import Output, measured
 from checks.common.messages import MAX_MESSAGE_BYTES, Length, ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
@@ -242,39 +242,28 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
             rounds = len(set(met.tolist()))
         return {"rounds": rounds, "payload_verified": str}
 
+    def _half_s(self, params: AlltoallPairsParameters, metric: Metric) -> float:
+        """Half of the round trips that a value of a pair was measured by."""
+        if metric.name == "pair_latency":
+            return params.latency_iterations * metric.value
+        sent = params.ranks_per_node * params.bandwidth_bytes
+        return params.bandwidth_iterations * sent / metric.value
+
     def least_duration_s(self, params: AlltoallPairsParameters, metrics: Sequence[Metric]) -> float:
         """Half of the round trips, as values are medians; of pairs that take no turns, a share."""
-        bytes_once = params.ranks_per_node * params.bandwidth_bytes
-        spent_s = sum(
-            params.latency_iterations * metric.value
-            if metric.name == "pair_latency"
-            else params.bandwidth_iterations * bytes_once / metric.value
-            for metric in metrics
-        )
+        spent_s = sum(self._half_s(params, metric) for metric in metrics)
         return spent_s if params.turns else spent_s / (params.nodes // 2)
 
     def durations_s(
         self, params: AlltoallPairsParameters, metrics: Sequence[Metric]
     ) -> Iterable[float]:
         """The round trips of each pair, of the length for which they took less."""
-        sent = params.ranks_per_node * params.bandwidth_bytes
         spent_s: dict[str, float] = {}
         for metric in metrics:
-            if metric.name == "pair_bandwidth":
-                once_s = params.bandwidth_iterations * sent / metric.value
-            elif metric.name == "pair_latency":
-                once_s = params.latency_iterations * metric.value
-            else:
-                continue
-            pair = str(metric.at)
-            spent_s[pair] = min(spent_s.get(pair, math.inf), 2 * once_s)
+            if metric.name != SCANNED.name:
+                pair, once_s = str(metric.at), 2 * self._half_s(params, metric)
+                spent_s[pair] = min(spent_s.get(pair, math.inf), once_s)
         return spent_s.values()
-
-    def fastest_s(self, params: AlltoallPairsParameters, fast: FastMachine) -> Iterable[float]:
-        """Least seconds of these round trips of a pair."""
-        sent = params.ranks_per_node * params.bandwidth_bytes
-        latency_s = params.latency_iterations * fast.message_s(params.latency_bytes)
-        yield 2 * min(latency_s, params.bandwidth_iterations * fast.message_s(sent))
 
     def node_pairs(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> NodePairs:
         """Every measured pair, at its own point; none where a file has the nodes' switches."""

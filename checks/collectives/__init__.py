@@ -9,8 +9,8 @@ from typing import Annotated, Literal, cast, get_args
 
 from pydantic import AfterValidator
 
-from checks.common.answer import Asked, least_of
-from checks.common.definition import FastMachine, Layout, SiteCapacity, link_bytes_per_s
+from checks.common.answer import Asked, of_samples
+from checks.common.definition import Layout, SiteCapacity, link_bytes_per_s
 from checks.common.messages import ManyRanksDefinition, Sizes
 from checks.common.metrics import time_metric
 from checks.common.parameters import EachOnce, Parameters, RanksPerNode, Repeats, Seed, quantity
@@ -112,7 +112,7 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
             limit="link",
         ),
     )
-    relations = {"collective_time_best": least_of("collective_time")}
+    relations = {"collective_time_best": of_samples(min, "collective_time")}
     points = ("operation", "message_bytes")
     noted = {
         "warmup": attrgetter("warmup"),
@@ -137,12 +137,6 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
         for metric in metrics:
             if metric.name == self.deciding:
                 yield calls * sum(metric.samples or [metric.value])
-
-    def fastest_s(self, params: CollectivesParameters, fast: FastMachine) -> Iterable[float]:
-        """Least seconds of each operation and size: one message a call."""
-        calls = params.repetitions * (params.runs if params.procedure == "loop" else 1)
-        for _, size in params.measured:
-            yield calls * fast.message_s(size)
 
     def bytes_per_rank(self, params: CollectivesParameters) -> int:
         """Two buffers with a block of the greatest size for every rank, and the allowance."""

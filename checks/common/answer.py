@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 from checks.common.json_lines import Output
@@ -66,19 +66,9 @@ class PointValues:
 Relation = Callable[[PointValues], float]
 
 
-def least_of(metric: str) -> Relation:
-    """The least sample of a metric."""
-    return lambda here: min(here.samples(metric))
-
-
-def greatest_of(metric: str) -> Relation:
-    """The greatest sample of a metric."""
-    return lambda here: max(here.samples(metric))
-
-
-def mean_of(metric: str) -> Relation:
-    """The mean of a metric's samples."""
-    return lambda here: fmean(here.samples(metric))
+def of_samples(statistic: Callable[[Sequence[float]], float], metric: str) -> Relation:
+    """A statistic of a metric's samples, such as `min`."""
+    return lambda here: statistic(here.samples(metric))
 
 
 def length_over(time: str) -> Relation:

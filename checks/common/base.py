@@ -49,7 +49,7 @@ class Setting:
     builds: Mapping[str, Path] = field(default_factory=dict)
     #: The launch's own folder, and its stderr, read up to a number of bytes.
     folder: Path = Path()
-    stderr: Callable[..., Printed] = Printed
+    stderr: Callable[..., Printed] = lambda *_: Printed()
     #: Table of a scan that a run kept, where the program's file is gone.
     kept_table: bytes | None = None
 

@@ -97,29 +97,25 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class FastMachine:
-    """Cores and links as fast as one may expect, for a launch of `ranks` on `nodes`.
-
-    `link_bytes_per_s`: assumed speed of a node's link; `slower`: how many times longer operations
-    and the start of a message take on an ordinary machine.
-    """
+class OrdinaryMachine:
+    """An ordinary machine, for the estimate of a launch of `ranks` on `nodes`; `link_bytes_per_s`:
+    assumed speed of a node's link."""
 
     ranks: int
     nodes: int
     link_bytes_per_s: float
-    slower: float = 1.0
 
     def message_s(self, message_bytes: float) -> float:
         """Seconds of a message, one way: within a node, over a link above 10 Gbit/s, or over
         Ethernet up to that."""
         if self.nodes == 1:
-            return 2e-7 * self.slower + message_bytes / NODE_BYTES_PER_S
+            return 2e-7 * ORDINARY + message_bytes / NODE_BYTES_PER_S
         start_s = 1e-6 if self.link_bytes_per_s > 1.25e9 else 2.5e-5
-        return start_s * self.slower + message_bytes / self.link_bytes_per_s
+        return start_s * ORDINARY + message_bytes / self.link_bytes_per_s
 
     def compute_s(self, operations: float) -> float:
         """Seconds of floating-point operations that all ranks share."""
-        return self.slower * operations / (self.ranks * FAST_CORE_FLOP_PER_S)
+        return ORDINARY * operations / (self.ranks * FAST_CORE_FLOP_PER_S)
 
 
 class CheckDefinition(Generic[P]):
@@ -266,8 +262,8 @@ class CheckDefinition(Generic[P]):
             if metric.name == name:
                 yield times * sum(metric.samples or [metric.value])
 
-    def fastest_s(self, params: P, fast: FastMachine) -> Iterable[float]:
-        """The least seconds that `durations_s` may find, on fast cores and links."""
+    def measuring_s(self, params: P, machine: OrdinaryMachine) -> Iterable[float]:
+        """The seconds that `durations_s` may find, for the estimate of a launch."""
         return ()
 
     def least_duration_s(self, params: P, metrics: Sequence[Metric]) -> float:
@@ -320,10 +316,10 @@ class CheckDefinition(Generic[P]):
 
     def estimate_s(self, params: P, layout: Layout, site: SiteCapacity) -> float:
         """A rough time of one launch in seconds, for as long as none of the site is known: its
-        start, and what `fastest_s` adds up to on an ordinary machine, with as much again for
+        start, and what `measuring_s` adds up to on an ordinary machine, with as much again for
         warm-ups and checks of the answer."""
-        machine = FastMachine(layout.ranks, layout.nodes, site.network_bytes_per_s, ORDINARY)
-        return site.launch_overhead_s + 2 * sum(self.fastest_s(params, machine))
+        machine = OrdinaryMachine(layout.ranks, layout.nodes, site.network_bytes_per_s)
+        return site.launch_overhead_s + 2 * sum(self.measuring_s(params, machine))
 
     def ranks_per_node(self, params: Any, cores_per_node: int) -> int:
         """The number asked for, or for "fill" the cores of a node, for "half" half of them, at

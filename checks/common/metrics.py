@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makers of metrics, and those that more than one check reports."""
 
-from checks.common.answer import Relation, greatest_of, least_of, length_over, mean_of
+from statistics import fmean
+
+from checks.common.answer import Relation, length_over, of_samples
 from records.metric import Kind, Limit, MetricDefinition
 
 
@@ -46,11 +48,11 @@ LAUNCH = time_metric(
     "launch", "the launcher's whole run, without daemon boot/halt", title="whole launch"
 )
 
-#: Other statistics of a launch's one-way times than their median: name, word, relation.
+#: Other statistics of a launch's one-way times than their median: name, word, function.
 _STATISTICS = (
-    ("best", "least", least_of),
-    ("mean", "mean", mean_of),
-    ("worst", "greatest", greatest_of),
+    ("best", "least", min),
+    ("mean", "mean", fmean),
+    ("worst", "greatest", max),
 )
 
 #: The median first: it comes with its samples.
@@ -84,6 +86,6 @@ BANDWIDTHS = (
 #: How they depend on the samples and on each other.
 ECHO_RELATIONS: dict[str, Relation] = {
     "bandwidth": length_over("half_round_trip"),
-    **{f"half_round_trip_{name}": of("half_round_trip") for name, _, of in _STATISTICS},
+    **{f"half_round_trip_{name}": of_samples(of, "half_round_trip") for name, _, of in _STATISTICS},
     **{f"bandwidth_{name}": length_over(f"half_round_trip_{name}") for name, _, _ in _STATISTICS},
 }

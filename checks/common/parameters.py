@@ -84,6 +84,8 @@ class Range(Parameters):
     def _says_one_thing(self) -> Self:
         if (self.step is None) == (self.per_octave is None):
             raise ValueError(f"a range of {self.noun} needs exactly one of step and per_octave")
+        if self.last != "all" and self.first > self.last:
+            raise ValueError(f"from = {self.first} is greater than to = {self.last}")
         return self
 
     def count(self, last: int) -> int:

@@ -32,15 +32,9 @@ class NodeRange(Range):
 
     noun = "nodes"
     first: Ranks = quantity("Least number of nodes.", "nodes", alias="from")
-    last: Literal["all"] | int = quantity("Greatest number, or all.", "nodes", alias="to")
+    last: Literal["all"] | Ranks = quantity("Greatest number, or all.", "nodes", alias="to")
     step: int | None = quantity("Distance of neighbours.", "nodes", None, ge=1, le=MAX_RANKS)
     per_octave: int | None = quantity("Numbers for each doubling.", "numbers", None, ge=1, le=64)
-
-    @model_validator(mode="after")
-    def _ascends(self) -> NodeRange:
-        if self.last != "all" and not self.first <= self.last <= MAX_RANKS:
-            raise ValueError(f"to = {self.last} is not between from = {self.first} and {MAX_RANKS}")
-        return self
 
     def counts(self, there: int) -> list[int]:
         """The numbers, ascending; `there` are all."""

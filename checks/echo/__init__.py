@@ -6,15 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
+from checks.common import messages
 from checks.common.answer import Asked, length_over
-from checks.common.messages import (
-    EchoesDefinition,
-    Sizes,
-    TwoRankDefinition,
-    TwoRankParameters,
-    expand_sizes,
-    sizes_field,
-)
 from checks.common.metrics import (
     BANDWIDTHS,
     ECHO_RELATIONS,
@@ -28,10 +21,10 @@ from records.metric import Metric
 EchoPlacement = Literal["self", "within-node", "between-nodes"]
 
 #: Two sizes an octave to 4 MiB, and the greatest of the study of 1996.
-DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**22, "per_octave": 2}, 1_000_000])
+DEFAULT_SIZES = messages.expand_sizes([{"from": 1, "to": 2**22, "per_octave": 2}, 1_000_000])
 
 
-class EchoParameters(TwoRankParameters):
+class EchoParameters(messages.TwoRankParameters):
     """Parameters of the echo program. A library's 0 bytes are always measured: its latency."""
 
     placement: EchoPlacement = quantity(
@@ -44,7 +37,7 @@ class EchoParameters(TwoRankParameters):
         ge=1,
         le=4096,
     )
-    sizes: Sizes = sizes_field(DEFAULT_SIZES, "Message sizes besides 0")
+    sizes: messages.Sizes = messages.sizes_field(DEFAULT_SIZES, "Message sizes besides 0")
     iterations: Repeats = quantity(
         "Round trips a size, by each method of timing.", "round trips", 100
     )
@@ -62,7 +55,9 @@ class EchoParameters(TwoRankParameters):
             raise ValueError(f"distance = {self.distance} and hops = {self.hops}; give one of them")
 
 
-class EchoDefinition(TwoRankDefinition[EchoParameters], EchoesDefinition[EchoParameters]):
+class EchoDefinition(
+    messages.TwoRankDefinition[EchoParameters], messages.EchoesDefinition[EchoParameters]
+):
     """Layout and cost of the echo."""
 
     name = "echo"

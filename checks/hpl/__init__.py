@@ -8,16 +8,10 @@ on an SMP Cluster, MSc thesis, Portland State University, 2003 (it has no PMAP l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from checks.common.definition import (
-    LEAST_ONCE_S,
-    RANK_ALLOWANCE_BYTES,
-    FastMachine,
-    Layout,
-    SiteCapacity,
-)
+from checks.common.definition import LEAST_ONCE_S, RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
 from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import ProfiledParameters, Ranks, RanksPerNode, quantity
@@ -124,10 +118,6 @@ class HplDefinition(ManyRanksDefinition[HplParameters]):
         on_node = self.ranks_per_node(params, cores_per_node)
         nodes = -(-self.ranks(params) // on_node)
         return -(-8 * params.n**2 // nodes) + RANK_ALLOWANCE_BYTES * on_node
-
-    def fastest_s(self, params: HplParameters, fast: FastMachine) -> Iterable[float]:
-        """The operations; messages take no time."""
-        yield fast.compute_s(2 * params.n**3 / 3)
 
     def estimate_s(self, params: HplParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + operations at the cores' speed + panels and rows over the links +

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from checks.common.answer import DIGITS, Asked, Reading
-from checks.common.definition import FAST_CORE_FLOP_PER_S, FastMachine, Layout, SiteCapacity
+from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output, measured
 from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
@@ -45,14 +45,8 @@ OPERATIONS = [
 CLOCK = {"operand": "integer64", "operation": "+"}
 #: Kernels whose rate is one of floating-point operations.
 FLOP_KERNELS = ("dgemm", "hpl", "linpack_100", "linpack_1000")
-#: Of a core; caches included.
-FAST_CORE_BYTES_PER_S = 1e11
-#: Metrics whose work the parameters say, and what a fast core does a second.
-SIZED = {
-    "stream_triad": FAST_CORE_BYTES_PER_S,
-    "dgemm_rate": FAST_CORE_FLOP_PER_S,
-    "node_hpl_rate": FAST_CORE_FLOP_PER_S,
-}
+#: Metrics whose work the parameters say.
+SIZED = ("stream_triad", "dgemm_rate", "node_hpl_rate")
 #: Metrics whose sample is the time of all that was done, and the cycles that they take at least:
 #: the operations of floatmath each wait for the last one, the sieve looks at 8190 bytes in order.
 WHOLE_TIMES = {
@@ -234,13 +228,6 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
             if metric.name in SIZED and metric.samples:
                 work = self._work(params, metric.name)
                 yield sum(work / rate for rate in metric.samples)
-
-    def fastest_s(self, params: NodeParameters, fast: FastMachine) -> Iterable[float]:
-        """Least seconds of these samples, on each node."""
-        for metric, speed in SIZED.items():
-            if any(metric in KERNEL_METRICS[kernel] for kernel in params.kernels):
-                work = self._work(params, metric) / params.ranks_per_node
-                yield params.repetitions * work / speed
 
     def _work(self, params: NodeParameters, metric: str) -> float:
         """Bytes or operations of one sample of a rate, on all ranks of a node; 0 of no rate."""

@@ -7,13 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from checks.common.definition import (
-    LEAST_ONCE_S,
-    FastMachine,
-    Layout,
-    SiteCapacity,
-    link_bytes_per_s,
-)
+from checks.common.definition import LEAST_ONCE_S, Layout, SiteCapacity, link_bytes_per_s
 from checks.common.messages import ManyRanksDefinition
 from checks.common.parameters import (
     MAX_RANKS,
@@ -174,18 +168,6 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
             elif metric.name == "osu_bandwidth":
                 size = float((metric.at or {}).get("message_bytes", 0))
                 yield params.iterations * WINDOW * size / metric.value
-
-    def fastest_s(self, params: OsuParameters, fast: FastMachine) -> Iterable[float]:
-        """Least seconds of each size by doubling: one message an iteration, or a window of them."""
-        test = params.suite_test
-        window = WINDOW if test.prints in ("bandwidth", "rate") else 1
-        trips = params.iterations * (2 if test.round_trip else 1)
-        if not test.sized and test.prints != "start-up":
-            yield trips * fast.message_s(0)
-        size = max(1, params.least_bytes)
-        while test.sized and size <= params.greatest_bytes:
-            yield trips * fast.message_s(window * size)
-            size *= 2
 
     def estimate_s(self, params: OsuParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every size's iterations, each of all ranks' messages one by one.

@@ -12,13 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from checks.common.answer import (
-    Reading,
-    died,
-    longer_than_launch,
-    mean_is_possible,
-    other_program,
-)
+from checks.common.answer import Reading, died, longer_than_launch, mean_is_possible, other_program
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, OutputError, measured
 from checks.osu import CHECK, COLUMNS, TESTS, WINDOW, OsuParameters
@@ -83,30 +77,21 @@ class Run(MpiCheck):
 
     def wrong_answer(self, text: str) -> str | None:
         """The suite ends a run whose data failed its validation, as any that fails."""
-        return failed_validation(text)
+        found = _FAILED_VALIDATION.search(text)
+        return f"OSU's own validation failed: {found[0][:200]}" if found else None
 
     def read(self, output: Output, text: str) -> Reading:
-        """Every value of the whole table."""
-        return read_test(self.params, output, text)
-
-
-def failed_validation(text: str) -> str | None:
-    """Message of the suite when data that arrived were not those sent, or None."""
-    found = _FAILED_VALIDATION.search(text)
-    return f"OSU's own validation failed: {found[0][:200]}" if found else None
-
-
-def read_test(asked: OsuParameters, output: Output, text: str) -> Reading:
-    """Every value of the one test that was asked for. Raises OutputError."""
-    if wrong := died(text) or other_program(None, [], output):
-        return Reading(wrong=wrong)
-    if asked.test == "osu_init":
-        values = parse_init(text, asked.ranks)
-        return Reading(values, longer_than_launch(max(one.value for one in values), output))
-    version, values = parse(text, asked)
-    # Versions that choose their own sizes choose their iterations too.
-    spent_s = 0.0 if asked.suite_sizes else CHECK.least_duration_s(asked, values)
-    return Reading(values, longer_than_launch(spent_s, output), [f"OSU {version}"])
+        """Every value of the one test that was asked for. Raises OutputError."""
+        asked: OsuParameters = self.params
+        if wrong := died(text) or other_program(None, [], output):
+            return Reading(wrong=wrong)
+        if asked.test == "osu_init":
+            values = parse_init(text, asked.ranks)
+            return Reading(values, longer_than_launch(max(one.value for one in values), output))
+        version, values = parse(text, asked)
+        # Versions that choose their own sizes choose their iterations too.
+        spent_s = 0.0 if asked.suite_sizes else CHECK.least_duration_s(asked, values)
+        return Reading(values, longer_than_launch(spent_s, output), [f"OSU {version}"])
 
 
 def expected_sizes(least: int, greatest: int) -> list[int]:

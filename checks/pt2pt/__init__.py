@@ -7,18 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
 
+from checks.common import messages
 from checks.common.answer import Reading
-from checks.common.definition import FastMachine
+from checks.common.definition import OrdinaryMachine
 from checks.common.json_lines import Output
-from checks.common.messages import (
-    EchoesDefinition,
-    Placement,
-    Sizes,
-    TwoRankDefinition,
-    TwoRankParameters,
-    refuse_many_samples,
-    sizes_field,
-)
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS
 from checks.common.parameters import EachOnce, Repeats, Seed, quantity
 from records.flags import INVALID_ON_PURPOSE
@@ -45,14 +37,14 @@ DEFAULT_SIZES = [
 CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
 
 
-class Pt2ptParameters(TwoRankParameters):
+class Pt2ptParameters(messages.TwoRankParameters):
     """Parameters of a launch of the ping-pong program; validation sorts sizes and constructs."""
 
-    placement: Placement = quantity("Where the two ranks are.", "none", "between-nodes")
+    placement: messages.Placement = quantity("Where the two ranks are.", "none", "between-nodes")
     constructs: Annotated[list[Construct], EachOnce(CONSTRUCTS, "construct")] = quantity(
         "Kinds of send and receive.", "none", list(CONSTRUCTS)
     )
-    sizes: Sizes = sizes_field(DEFAULT_SIZES)
+    sizes: messages.Sizes = messages.sizes_field(DEFAULT_SIZES)
     iterations: Repeats = quantity(
         "Measured round trips for each construct and size.", "round trips", 100
     )
@@ -66,10 +58,12 @@ class Pt2ptParameters(TwoRankParameters):
 
     def model_post_init(self, context: Any) -> None:
         """Refuse more samples than a launch may keep."""
-        refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
+        messages.refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
 
 
-class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], EchoesDefinition[Pt2ptParameters]):
+class Pt2ptDefinition(
+    messages.TwoRankDefinition[Pt2ptParameters], messages.EchoesDefinition[Pt2ptParameters]
+):
     """Layout and cost of the ping-pong between two ranks."""
 
     name = "pt2pt"
@@ -98,9 +92,9 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], EchoesDefinition[Pt2pt
         wrong = f"invalid on purpose: reply before the message was in ({stale} stale replies)"
         return replace(reading, wrong=wrong, flags=[INVALID_ON_PURPOSE])
 
-    def fastest_s(self, params: Pt2ptParameters, fast: FastMachine) -> Iterable[float]:
+    def measuring_s(self, params: Pt2ptParameters, machine: OrdinaryMachine) -> Iterable[float]:
         """The round trips of each size, by each construct."""
-        return [*super().fastest_s(params, fast)] * len(params.constructs)
+        return [*super().measuring_s(params, machine)] * len(params.constructs)
 
 
 CHECK = Pt2ptDefinition()

@@ -11,7 +11,7 @@ from annotated_types import Len
 from pydantic import AfterValidator, Field
 
 from checks.common.answer import Asked, Reading
-from checks.common.definition import FastMachine, Layout, SiteCapacity
+from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output
 from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import rate_metric
@@ -198,11 +198,6 @@ class StorageDefinition(ManyRanksDefinition[StorageParameters]):
     def bytes_per_rank(self, params: StorageParameters) -> int:
         """A pattern to write from, one to compare with, and what was read."""
         return 3 * (max(params.sizes) + 64 * BLOCK_BYTES)
-
-    def fastest_s(self, params: StorageParameters, fast: FastMachine) -> Iterable[float]:
-        """At 10 GB/s a rank."""
-        for size in params.sizes:
-            yield params.repetitions * params.part(size) / 1e10
 
     def estimate_s(self, params: StorageParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + all bytes there and back at 50 MB/s, and 200 files a second."""

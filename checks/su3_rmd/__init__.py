@@ -8,17 +8,11 @@ ran the program (B. P. Kearns, MSc thesis, Portland State University) does not s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from checks.common.answer import Asked
-from checks.common.definition import (
-    LEAST_ONCE_S,
-    RANK_ALLOWANCE_BYTES,
-    FastMachine,
-    Layout,
-    SiteCapacity,
-)
+from checks.common.definition import LEAST_ONCE_S, RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
 from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import LAUNCH, RATE, time_metric
 from checks.common.parameters import MAX_RANKS, ProfiledParameters, Ranks, RanksPerNode, quantity
@@ -265,11 +259,6 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         ranks = self.ranks_per_node(params, cores_per_node)
         sites = -(-params.sites * ranks // params.ranks)
         return int(sites * BYTES_PER_SITE + ranks * RANK_ALLOWANCE_BYTES)
-
-    def fastest_s(self, params: Su3RmdParameters, fast: FastMachine) -> Iterable[float]:
-        """The original's operations, of which about half are done, in single precision at twice the
-        speed; messages take no time."""
-        yield fast.compute_s(params.operations) / (2 if params.precision == "single" else 1)
 
     def estimate_s(self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + the original's operations at a quarter of the cores' speed, or at all

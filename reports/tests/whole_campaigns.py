@@ -82,7 +82,7 @@ def _sample(check: str, test: str) -> Sequence[Metric]:
     """The metrics of a good launch; of OSU's of this test where there is one."""
     found = [sample for sample in samples() if sample.definition.name == check]
     found = [one for one in found if getattr(one.params, "test", test) == test] or found
-    return found[0].judge(found[0].text).metrics if found else ()
+    return found[0].outcome(found[0].text).metrics if found else ()
 
 
 def _valued(

@@ -1,139 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Good outputs of every check, and the judging that a launch's output goes through."""
+"""Good outputs of every check."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
-from importlib import import_module
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from checks.common import json_lines
-from checks.common.answer import Reading, beyond_window
-from checks.common.definition import CheckDefinition
-from checks.common.evidence import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
 from checks.common.sources import shipped_folders
-from checks.common.tests.evidence_of import evidence_of
-from checks.hpl.run import read_test as read_hpl
-from checks.osu.run import failed_validation
-from checks.osu.run import read_test as read_osu
-from checks.su3_rmd import output as su3_output
-from checks.su3_rmd.run import read_original, read_own
-from records.metric import MetricDefinition
-
-Reader = Callable[[Any, json_lines.Output, str], Reading]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Good launch: what was asked, and what was printed (`text`: stdout, then stderr)."""
-
-    name: str
-    definition: CheckDefinition[Any]
-    params: Any
-    text: str
-    read: Reader
-    #: Whether the program prints metrics itself, and whether it prints our last line.
-    own: bool = True
-    ends: bool = True
-
-    @cached_property
-    def claim(self) -> Claim:
-        """Claim of a harness that got this output."""
-        output = json_lines.parse(self.text, self.known)
-        hosts = output.hosts()
-        library = output.evidence.library if output.evidence else ""
-        return Claim(
-            nodes=list(dict.fromkeys(hosts)),
-            ranks=self.definition.ranks(self.params),
-            ranks_per_node=hosts.count(hosts[0]),
-            library_pattern=re.escape(re.split("[,;]", library, maxsplit=1)[0]),
-        )
-
-    @cached_property
-    def daemons(self) -> str:
-        """The library's daemons, whose boot and halt the session stamps; or none."""
-        if '"name":"boot_begin"' not in self.text:
-            return "none"
-        said = re.search(r'"daemons":"(\w+)"', self.text)
-        return said[1] if said else "lam"
-
-    @property
-    def known(self) -> Mapping[str, MetricDefinition]:
-        """The metrics that the program itself may print."""
-        return self.definition.metrics_by_name if self.own else {}
-
-    def judge(self, text: str) -> Reading:
-        """Reading of the launch had it printed `text`; raises OutputError as the readers do.
-
-        As MpiCheck judges it, but for tokens: they must not be what refuses a changed line.
-        """
-        output = json_lines.parse(text, self.known)
-        wrong = "; ".join(output.wrong)
-        if not wrong and self.definition.name == "osu":
-            wrong = failed_validation(text) or ""
-        ended = output.ended or not self.ends
-        if self.read is read_original:
-            ended = su3_output.completed(text)
-        if not wrong and (output.errors or output.exit_status != 0 or not ended):
-            wrong = "the program did not reach its end"
-        wrong = wrong or output.other_session(self.daemons) or ""
-        against = [wrong] if wrong else contradictions(output.evidence, self.claim)
-        if against:
-            return Reading(wrong=against[0])
-        reading = self.read(self.params, output, text)
-        known = self.definition.metrics_by_name
-        beyond = reading.wrong or beyond_window(reading.metrics, known, output, self.claim.ranks)
-        return Reading(wrong=beyond) if beyond else reading
-
-    def refusal(self, text: str) -> str | None:
-        """Why `text` is refused, or None."""
-        try:
-            return self.judge(text).wrong
-        except json_lines.OutputError as error:
-            return str(error)
+from checks.common.tests.judged import Sample, evidence_of
 
 
 def samples() -> list[Sample]:
     """Every good output there is: of real launches, of the suite's source where there is none."""
-    return [*_launches(), *_osu_tables(), *_osu_forms(), *_originals()]
+    return [*_launches(), *_osu_tables(), *_osu_forms(), *_hpl_alone(), *_originals()]
 
 
 def _launches() -> Iterator[Sample]:
     every = (folder.glob("*/samples/*.params.json") for folder in shipped_folders())
     for file in sorted(file for files in every for file in files):
         name, definition = file.name.removesuffix(".params.json"), CHECKS[file.parents[1].name]
-        text = file.with_name(f"{name}.out").read_text()
-        errors = file.with_name(f"{name}.err")
-        if errors.exists():
-            text = f"{text}\n{errors.read_text()}"
+        printed = [file.with_name(f"{name}.{stream}") for stream in ("out", "err")]
+        text = "\n".join(one.read_text() for one in printed if one.exists())
         params = definition.parameters.model_validate_json(file.read_text())
-        own, ends = True, True
-        read: Reader = partial(_read_printed, definition)
-        if definition.name == "su3_rmd":
-            read = read_own
-        elif definition.name == "hpl":
-            own, read = False, read_hpl
-        elif definition.name == "netpipe":
-            found = re.search(r'"assay":"end","program":"(\w+)"', text)
-            starter = found[1] if found else None
-            read_table = import_module(f"{definition.package}.run").read_table
-            own, ends, read = False, bool(starter), partial(read_table, starter=starter)
-        yield Sample(f"{definition.name} {name}", definition, params, text, read, own, ends)
-
-
-def _read_printed(
-    definition: CheckDefinition[Any], params: Any, output: json_lines.Output, _: str
-) -> Reading:
-    return definition.read(params, output)
+        yield Sample(f"{definition.name} {name}", definition, params, text)
 
 
 def _osu_tables() -> Iterator[Sample]:
@@ -149,7 +46,7 @@ def _osu_tables() -> Iterator[Sample]:
 def _osu_sample(name: str, text: str, asked: Mapping[str, Any]) -> Sample:
     params = CHECKS["osu"].parameters.model_validate(dict(asked))
     framed = _framed(text, ["n1", "n2"], 600.0)
-    return Sample(f"osu {name}", CHECKS["osu"], params, framed, read_osu, own=False, ends=False)
+    return Sample(f"osu {name}", CHECKS["osu"], params, framed)
 
 
 def _osu_forms() -> Iterator[Sample]:
@@ -163,6 +60,21 @@ def _osu_forms() -> Iterator[Sample]:
     yield _osu_sample("mbw_mr", text, {"test": "osu_mbw_mr"})
 
 
+def _hpl_alone() -> Iterator[Sample]:
+    """What an HPL prints that a site has built, without a line of ours."""
+    large = {"n": 2000, "nb": 128, "rfact": "crout", "swap_threshold": 64}
+    asked: dict[str, dict[str, Any]] = {
+        "hpl-2.0.mpich.2ranks": {**large, "q": 2},
+        "hpl-2.0.openmpi.1rank": {**large, "q": 1},
+        "hpl-2.3.mpich.2ranks": {"n": 200, "nb": 32, "q": 2},
+    }
+    for name, given in asked.items():
+        params = CHECKS["hpl"].parameters.model_validate({"p": 1, **given})
+        printed = (FOLDER / "hpl" / "samples" / f"{name}.txt").read_text()
+        text = _framed(printed, ["n1", "n2"][: params.q], 10.0)
+        yield Sample(name, CHECKS["hpl"], params, text, changes={"programs": {"hpl": "xhpl"}})
+
+
 def _originals() -> Iterator[Sample]:
     """The original su3_rmd, whose output is kept beside our program's proofs."""
     folder = FOLDER / "su3_rmd" / "src" / "proof" / "data"
@@ -174,7 +86,7 @@ def _originals() -> Iterator[Sample]:
         params = CHECKS["su3_rmd"].parameters.model_validate({**asked, **more})
         text = _framed(file.read_text(), ["n1", "n2"][:ranks], 1.0)
         name = f"su3_rmd original.{precision}"
-        yield Sample(name, CHECKS["su3_rmd"], params, text, read_original, own=False, ends=False)
+        yield Sample(name, CHECKS["su3_rmd"], params, text)
 
 
 def _framed(text: str, hosts: list[str], seconds: float) -> str:

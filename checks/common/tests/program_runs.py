@@ -9,7 +9,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Container, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from checks.common.json_lines import Output, parse
 from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
 
+#: Seconds in which what is waited for comes.
+PATIENCE_S = 120
 COMPILERS = {"mpich": "mpicc.mpich", "openmpi": "mpicc.openmpi", "lam": "mpicc.lam"}
 #: Parameters of a test of each library: the fast tests are of MPICH.
 LIBRARIES = ["mpich", *(pytest.param(one, marks=pytest.mark.full) for one in ("openmpi", "lam"))]
@@ -82,6 +85,22 @@ def ran(
     """Run a command with `more` variables; its output is text, and it may fail if check=False."""
     env = {**env, **(more or {})}
     return subprocess.run(command, check=check, env=env, capture_output=True, text=True, **how)
+
+
+def written_script(path: Path, body: str) -> Path:
+    """A program of these lines of shell."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def holds(condition: Callable[[], object]) -> bool:
+    """True if a condition holds, at once, late on a loaded machine, or never."""
+    end = time.monotonic() + PATIENCE_S
+    while not (found := condition()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return bool(found)
 
 
 def built_alone(folder: Path, name: str) -> str:

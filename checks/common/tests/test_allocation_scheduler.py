@@ -16,12 +16,13 @@ from checks.common.slurm import scheduler
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.job import Allocation, ControllerSilentError
 from checks.common.slurm.scheduler import AllocationScheduler
+from checks.common.tests.program_runs import written_script
 from checks.common.tests.test_hops import granted
 from virtual_cluster.host import tries
 
 NODES = [f"n{number}" for number in range(1, 5)]
 #: Says what it was started with, then does what the job's folder says.
-SRUN = '#!/bin/bash\nprintf "%s\\n" "$@" >srun.words\n. ./srun.does\n'
+SRUN = 'printf "%s\\n" "$@" >srun.words\n. ./srun.does'
 ENDLESS = "exec sleep 1000"
 RUNS = f"echo begun 12-{{step}}\n{ENDLESS}"
 FAILS = "echo begun 12-3\necho ended 143"
@@ -68,10 +69,7 @@ class Harness:
 @pytest.fixture
 def harness(tmp_path, monkeypatch):
     monkeypatch.setattr(SqueueJobScheduler, "__init__", lambda _: None)
-    srun = tmp_path / "bin" / "srun"
-    srun.parent.mkdir()
-    srun.write_text(SRUN)
-    srun.chmod(0o755)
+    srun = written_script(tmp_path / "bin" / "srun", SRUN)
     monkeypatch.setenv("PATH", f"{srun.parent}:{os.environ['PATH']}")
     monkeypatch.setattr(HERE, "cancel", lambda *_: None)
     made = []

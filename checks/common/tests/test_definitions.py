@@ -53,6 +53,7 @@ def test_hpl_defaults_are_those_of_the_2003_study() -> None:
     assert codes == {"pmap": 0, "pfact": 2, "rfact": 2, "bcast": 1, "swap": 2, "l1": 0, "u": 0}
 
 
+DISK = {"ranks": 1, "target": "disk"}
 #: A right set of parameters of a check, and what is out of range.
 OUT_OF_RANGE: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
     (
@@ -91,6 +92,7 @@ OUT_OF_RANGE: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
     ("interference", {}, [{"ranks": 1}]),
     ("startup", {"ranks": 8}, [{"ranks": 0}]),
     ("alltoall_pairs", {"ranks": 4}, [{"ranks": 1}]),
+    ("storage", DISK, [*({"sizes": wrong} for wrong in ([1000], [4096, 4096], []))]),
     ("bisection", {"ranks": 4}, [{"ranks": 1}]),
 ]
 
@@ -143,6 +145,8 @@ FOUR, WITHIN = {"ranks": 4, "ranks_per_node": 1}, {"placement": "within-node"}
 ONE_GB = {"memory_bytes_per_node": 10**9}
 CORES, NEED = "cores; a node of site small has", "1 ranks a node need"
 LARGE = f"{NEED} 14.4 GB, with 16 MiB a rank for program and buffers; a node of site small has 5.6"
+LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 1, "trajectories": 101}
+CUTS = "3 ranks cannot cut the lattice 4×4×4×8 evenly; 1, 2, 4, 8, 16, 32, 64, 128 ranks can"
 #: Parameters, what is other on the site, and why it cannot run there; None: it can.
 FITS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
     ("hpl", {"q": 3}, {}, "3 ranks at 2 a node leave 1 over; ranks_per_node = 1 would divide them"),
@@ -161,6 +165,7 @@ FITS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
     ("streams", {"sizes": [2**30], "window": 4096}, {}, f"{NEED} 8796 GB"),
     ("alltoall_pairs", {"ranks": 5}, {}, "5 ranks at 1 a node need 5 nodes"),
     ("bisection", {"ranks": 5}, {}, "5 ranks at 1 a node need 5 nodes"),
+    ("su3_rmd", LATTICE | {"ranks": 3}, {}, CUTS),
     ("collectives", FOUR | {"sizes": [2**20]}, {}, None),
     ("collectives", FOUR | {"sizes": [2**28]}, ONE_GB, f"{NEED} 2.16 GB"),
 ]
@@ -195,11 +200,30 @@ def test_hpl_on_nodes_that_share_cores_takes_turns() -> None:
     assert shared - apart == pytest.approx(3000 * 4e-3 + (2 * 3000**3 / 3 + 1.5 * 3000**2) / 4e10)
 
 
-def test_constructs_come_in_their_own_order_and_once() -> None:
+def test_constructs_come_in_their_own_order() -> None:
     both = params_of("pt2pt", constructs=["Isend/Irecv", "Send/Recv"])
     assert both.constructs == ["Send/Recv", "Isend/Irecv"]
-    with pytest.raises(ValidationError, match="Send/Recv is listed twice"):
-        params_of("pt2pt", constructs=["Send/Recv", "Send/Recv"])
+
+
+MANY = [f"{'a' * 20}{number:04}:{'b' * 24}" for number in range(3000)]
+CONTRADICTIONS: list[tuple[str, dict[str, Any], str]] = [
+    ("pt2pt", {"constructs": ["Send/Recv", "Send/Recv"]}, "Send/Recv is listed twice"),
+    ("echo", {"placement": "self", "distance": 2}, "needs placement = between-nodes, found self"),
+    ("node", {"ranks": 4, "memory_bytes": 1000}, "memory_bytes = 1000; allowed are 0"),
+    ("osu", {"test": "osu_latency", "full": True}, "osu_latency has no option -f"),
+    ("alltoall_pairs", {"ranks": 9, "ranks_per_node": 2}, "as many ranks on each"),
+    ("alltoall_pairs", {"ranks": 4, "ranks_per_node": 4}, "as many ranks on each"),
+    ("alltoall_pairs", {"ranks": 4, "only": MANY}, "in 149999 bytes, allowed are 120000"),
+    ("su3_rmd", LATTICE | {"trajectories_between_measurements": 102}, "without a measurement"),
+    ("su3_rmd", LATTICE | {"keep_measurements": True}, "allowed are at most 100"),
+    ("su3_rmd", LATTICE | {"implementation": "milc", "overlap": True}, "milc has no overlap"),
+]
+
+
+@pytest.mark.parametrize(("check", "given", "said"), CONTRADICTIONS)
+def test_parameters_that_contradict_each_other_are_refused_by_name(check, given, said) -> None:
+    with pytest.raises(ValidationError, match=said):
+        params_of(check, **given)
 
 
 def test_sizes_are_expanded_sorted_and_each_once() -> None:
@@ -226,16 +250,19 @@ def test_an_echo_always_measures_0_bytes():
     assert CHECKS["echo"].message_bytes(asked) == [0, 8, 16, 32, 64]
 
 
-def test_a_distance_without_nodes_is_refused():
-    with pytest.raises(ValidationError, match="needs placement = between-nodes, found self"):
-        params_of("echo", placement="self", distance=2)
+#: Parameters, others of the same check, and how many times longer these take beside the start.
+LONGER: list[tuple[str, dict[str, Any], dict[str, Any], float]] = [
+    ("collectives", {"ranks": 2}, {"ranks": 4}, 1.9556),
+    ("collectives", {"ranks": 2, "repetitions": 5}, {"ranks": 2, "procedure": "loop"}, 12.4444),
+    ("interference", {"samples": 5}, {"samples": 50}, 6),
+    ("alltoall_pairs", {"ranks": 4}, {"ranks": 4, "turns": True}, 2),
+]
 
 
-def test_pairs_that_take_turns_take_longer():
-    pairs = CHECKS["alltoall_pairs"]
-    at_once, in_turn = (
-        params_of("alltoall_pairs", ranks=4, turns=turns) for turns in (False, True)
-    )
-    layout = pairs.layout(at_once, 2)
-    once_s, turns_s = (pairs.estimate_s(asked, layout, SITE) for asked in (at_once, in_turn))
-    assert turns_s - SITE.launch_overhead_s == pytest.approx(2 * (once_s - SITE.launch_overhead_s))
+@pytest.mark.parametrize(("check", "less", "more", "times"), LONGER)
+@pytest.mark.plugins("papers")
+def test_what_does_more_is_estimated_to_take_longer(check, less, more, times) -> None:
+    definition = CHECKS[check]
+    asked = [params_of(check, **given) for given in (less, more)]
+    a, b = (definition.estimate_s(one, definition.layout(one, 1), SITE) for one in asked)
+    assert b - SITE.launch_overhead_s == pytest.approx(times * (a - SITE.launch_overhead_s), 1e-4)

@@ -23,7 +23,6 @@ from records.run.plan import Plan
 HELLO = '''
 """A sum over all ranks, timed."""
 
-from checks.common.answer import Asked, least_of
 from checks.common.definition import RANK_ALLOWANCE_BYTES
 from checks.common.messages import ManyRanksDefinition
 from checks.common.parameters import Parameters, quantity
@@ -44,9 +43,7 @@ class HelloDefinition(ManyRanksDefinition[HelloParameters]):
     deciding = shown = "sum_time"
     parameters = HelloParameters
     metrics = METRICS
-
-    def expected(self, params, hosts):
-        yield Asked("sum_time", samples=params.sums)
+    samples = {"sum_time": "sums"}
 
     def memory_bytes_per_node(self, params, cores_per_node):
         return RANK_ALLOWANCE_BYTES
@@ -141,18 +138,15 @@ def test_a_faulty_check_is_refused_by_name_and_nothing_is_added(folder, tmp_path
 
 
 @pytest.mark.plugins("papers")
-def test_a_name_that_is_taken_is_refused_with_both_places(folder, tmp_path):
+def test_a_name_that_is_taken_and_a_path_that_cannot_be_handed_on_are_refused(folder, tmp_path):
     add_folder(folder)
+    (tmp_path / "a:b").mkdir()
+    with pytest.raises(AssayError, match="cannot be handed on"):
+        add_folder(tmp_path / "a:b")
     for name in ("hello", "ring"):
         again = write_check(tmp_path / f"of {name}", name, HELLO.replace('"hello"', f'"{name}"'))
         with pytest.raises(AssayError, match=f"of {name}/{name}: there is a check {name} in"):
             add_folder(again)
-
-
-def test_a_folder_that_cannot_be_handed_on_is_refused(folder, tmp_path):
-    (tmp_path / "a:b").mkdir()
-    with pytest.raises(AssayError, match="cannot be handed on"):
-        add_folder(tmp_path / "a:b")
 
 
 def test_commands_take_a_folder_and_say_what_is_wrong_with_it(folder, capsys):

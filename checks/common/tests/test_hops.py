@@ -10,7 +10,7 @@ from checks.common.json_lines import Output
 from checks.common.judging import hops_between, other_hops
 from checks.common.registry import CHECKS
 from checks.common.slurm.job import ALLOCATION, Allocation
-from checks.common.tests.evidence_of import evidence_of
+from checks.common.tests.judged import evidence_of
 from records.site.topology import TopologyDescription
 
 TREE = TopologyDescription.model_validate(

@@ -16,8 +16,7 @@ from checks.common.json_lines import TOKEN, OutputError, session_lines
 from checks.common.registry import CHECKS
 from checks.common.session.launch_commands import FORWARDED
 from checks.common.sources import LIBRARY
-from checks.common.tests.evidence_of import evidence_of
-from checks.common.tests.judged import OURS, Launch
+from checks.common.tests.judged import OURS, Launch, evidence_of
 from checks.common.tests.program_runs import COMPILERS, built_programs, ran, require
 
 
@@ -35,25 +34,6 @@ def test_foreign_lines_are_left_alone():
     output = parse(text)
     assert [(m.name, m.value, m.unit) for m in output.metrics] == [("init", 0.25, "s")]
     assert not output.ended
-
-
-def test_all_kinds_of_lines_find_their_place():
-    lines = [
-        {"assay": "program", "name": "startup"},
-        {"assay": "note", "key": "warmup", "value": 10},
-        {"assay": "stamp", "name": "launch_begin", "at": 1.5},
-        {"assay": "stamp", "name": "launch_end", "at": 2.0},
-        {"assay": "allocation", "nodes": "n[1-2]"},
-        {"assay": "error", "where": "main", "message": "no"},
-        {"assay": "exit", "status": 1},
-        {"assay": "end", "ok": True},
-    ]
-    output = parse("\n".join(json.dumps(line, separators=(",", ":")) for line in lines))
-    assert output.notes == {"warmup": 10}
-    assert output.phase_s("launch_begin", "launch_end") == 0.5
-    assert output.phase_s("boot_begin", "boot_end") is None
-    assert output.errors == ["main: no"]
-    assert (output.exit_status, output.ended) == (1, True)
 
 
 @pytest.mark.parametrize(

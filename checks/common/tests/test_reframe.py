@@ -15,7 +15,7 @@ from checks.common.registry import CHECKS
 from checks.common.session.launching import SessionLauncher
 from checks.common.tests.dry_runs import dry_run, make_site, write_launches
 from checks.hpl import HplParameters
-from checks.hpl.output import hpl_dat
+from checks.hpl.run import hpl_dat
 
 CASE = re.compile(r"L\d+_(?P<check>\w+)_[0-9a-f]{8}_b\d+")
 CAMPAIGN = """

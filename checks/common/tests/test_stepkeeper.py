@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from checks.common.tests.program_runs import built_alone
+from checks.common.tests.program_runs import PATIENCE_S, built_alone, holds
 
-#: What is waited for comes at once, or late on a loaded machine, or never.
-PATIENCE_S = 120
 #: A shell command that leaves a daemon (own session, parent gone) and writes its pid to $1.
 DAEMON = 'setsid sh -c \'{trap} echo $$ > "$0"; while :; do sleep 0.1; done\' "$1" & {then}'
 #: Makes a segment and a semaphore set, works on the latter, dies; writes both ids to its argument.
@@ -25,14 +23,6 @@ segment, semaphores = c.shmget(0, 4096, 0o1600), c.semget(0, 1, 0o1600)
 c.semctl(semaphores, 0, 16, 1)
 open(sys.argv[1], "w").write(f"{segment} {semaphores}")
 """
-
-
-def holds(condition) -> bool:
-    """True if a condition holds, at once or soon."""
-    end = time.monotonic() + PATIENCE_S
-    while not (found := condition()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return bool(found)
 
 
 def alive(pid: int) -> bool:
@@ -103,12 +93,8 @@ def test_a_command_that_fails_takes_its_daemon_with_it(start_daemon, tmp_path):
 
 
 def test_the_death_of_its_parent_ends_the_daemon(program, tmp_path):
-    words = [
-        program,
-        str(tmp_path / "ready"),
-        DAEMON.format(trap="", then="exit 0"),
-        str(tmp_path / "pid"),
-    ]
+    daemon = DAEMON.format(trap="", then="exit 0")
+    words = [program, str(tmp_path / "ready"), daemon, str(tmp_path / "pid")]
     parent = subprocess.Popen(["sh", "-c", '"$0" "$1" sh -c "$2" sh "$3" & wait', *words])
     daemon = pid_in(tmp_path)
     assert holds((tmp_path / "ready").exists)

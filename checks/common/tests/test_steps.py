@@ -5,15 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from checks.common.slurm.commands import HERE, Answer
 from checks.common.slurm.scheduler import _Step
 from checks.common.sources import CHECKS
-from checks.common.tests.program_runs import ran
+from checks.common.tests.program_runs import holds, ran, written_script
 
 LAUNCH = CHECKS / "common" / "launch"
 SESSION = """
@@ -27,19 +25,10 @@ time.sleep(1000)
 SRUN = "trap 'touch ended; exit' TERM; touch begun; while :; do sleep 0.05; done"
 
 
-def there(file: Path) -> bool:
-    until = time.monotonic() + 120
-    while not file.exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    return file.exists()
-
-
 @pytest.mark.parametrize("options", [[], ["--external-launcher"], ["-n", "-x"]])
 def test_a_remote_shell_passes_over_options_before_the_host(tmp_path, options):
     """MPICH's hydra gives one since 4.2."""
-    srun = tmp_path / "srun"
-    srun.write_text('#!/bin/sh\necho "$6" "$9"\n')
-    srun.chmod(0o755)
+    written_script(tmp_path / "srun", 'echo "$6" "$9"')
     words = [f"{LAUNCH}/remote-shell.sh", *options, "n2", "hydra_pmi_proxy", "--proxy-id", "1"]
     said = ran(words, {"PATH": f"{tmp_path}:/usr/bin:/bin"}).stdout
     assert said == "n2 hydra_pmi_proxy --proxy-id 1\n"
@@ -49,8 +38,7 @@ def test_a_remote_shell_passes_over_options_before_the_host(tmp_path, options):
 def test_daemons_of_prrte_are_ended_by_the_pterm_of_their_distribution(tmp_path, name):
     """Debian calls it otherwise: its pterm is PuTTY's terminal."""
     for program in ("prte", "pterm", name):
-        (tmp_path / program).write_text(f"#!/bin/sh\necho {program} $*\n")
-        (tmp_path / program).chmod(0o755)
+        written_script(tmp_path / program, f"echo {program} $*")
     script = f"halt_s=60 keeper=999999999; . {LAUNCH}/prte.sh; daemon_halt"
     said = ran(["bash", "-c", script], {"PATH": f"{tmp_path}:/usr/bin:/bin"}).stdout
     assert said == f"{name} --dvm-uri file:prte.uri\n"
@@ -58,19 +46,13 @@ def test_daemons_of_prrte_are_ended_by_the_pterm_of_their_distribution(tmp_path,
 
 def test_a_step_that_is_told_to_end_removes_its_folder(tmp_path):
     """srun hands the signal to each process of the step, also to the one that removes."""
-    remove = tmp_path / "rm"
-    remove.write_text(
-        '#!/bin/sh\ntouch removing; until [ -e go ]; do sleep 0.02; done; /bin/rm "$@"\n'
-    )
-    remove.chmod(0o755)
-    told = {
-        "PATH": f"{tmp_path}:/usr/bin:/bin",
-        "ASSAY_STEPKEEPER": "env",
-        "ASSAY_NODE_TMP": f"{tmp_path}/assay-lam-1",
-    }
+    slow = 'touch removing; until [ -e go ]; do sleep 0.02; done; /bin/rm "$@"'
+    written_script(tmp_path / "rm", slow)
+    told = {"PATH": f"{tmp_path}:/usr/bin:/bin", "ASSAY_STEPKEEPER": "env"}
+    told["ASSAY_NODE_TMP"] = f"{tmp_path}/assay-lam-1"
     words = [str(LAUNCH / "step.sh"), "true"]
     step = subprocess.Popen(words, env=told, cwd=tmp_path, start_new_session=True)
-    assert there(tmp_path / "removing")
+    assert holds((tmp_path / "removing").exists)
     assert [*tmp_path.glob("assay-lam-1-*")]
     os.killpg(step.pid, signal.SIGTERM)
     (tmp_path / "go").touch()
@@ -80,20 +62,17 @@ def test_a_step_that_is_told_to_end_removes_its_folder(tmp_path):
 
 def test_a_step_is_told_to_end_when_the_session_is_killed(tmp_path):
     session = subprocess.Popen([sys.executable, "-c", SESSION, str(tmp_path), SRUN])
-    assert there(tmp_path / "begun")
+    assert holds((tmp_path / "begun").exists)
     session.send_signal(signal.SIGKILL)
     session.wait()
-    assert there(tmp_path / "ended")
+    assert holds((tmp_path / "ended").exists)
 
 
 @pytest.fixture
 def launched(tmp_path):
     """Words that a launch of two nodes in an allocation hands to Slurm's own srun, which a module
     puts first on the PATH."""
-    real = tmp_path / "slurm" / "srun"
-    real.parent.mkdir()
-    real.write_text('#!/bin/sh\necho "overlap=$SLURM_OVERLAP $*"\n')
-    real.chmod(0o755)
+    real = written_script(tmp_path / "slurm" / "srun", 'echo "overlap=$SLURM_OVERLAP $*"')
 
     def run(*command):
         script = f'PATH={real.parent}:$PATH; exec {LAUNCH}/session.sh none 600 "$@"'

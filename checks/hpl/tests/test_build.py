@@ -7,8 +7,7 @@ from checks.common.json_lines import Output
 from checks.common.sources import CHECKS, LIBRARY
 from checks.common.tests.program_runs import ran, require
 from checks.hpl import HplParameters
-from checks.hpl.output import hpl_dat
-from checks.hpl.run import read_other_build
+from checks.hpl.run import hpl_dat, read_other_build
 from setup.tests.needs import ARCHIVE, NEEDS_HPL
 
 #: What netlib's HPL has and that of HPCC, which is called by HPCC's main program, has not.

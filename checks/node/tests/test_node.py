@@ -8,7 +8,7 @@ import pytest
 
 from checks.common.evidence import Claim, flags
 from checks.common.json_lines import Output, measured
-from checks.common.tests.evidence_of import evidence_of
+from checks.common.tests.judged import evidence_of
 from checks.node import CHECK, NodeParameters
 
 CYCLE_S = 0.25e-9
@@ -79,18 +79,9 @@ def test_more_memory_than_was_asked_for_is_wrong():
     assert "the bound was" in reading({"allocatable_memory": 2.0 * PARAMS.memory_bytes}).wrong
 
 
-def test_kernels_come_in_their_own_order_and_once():
-    params = NodeParameters.model_validate({"ranks": 1, "kernels": ["dgemm", "stream"]})
-    assert params.kernels == ["stream", "dgemm"]
-    with pytest.raises(ValueError, match="listed twice"):
-        NodeParameters.model_validate({"ranks": 1, "kernels": ["stream", "stream"]})
-
-
-def test_all_memory_may_be_asked_for_and_too_little_not():
+def test_all_memory_may_be_asked_for():
     whole = NodeParameters(ranks=4, ranks_per_node=2, kernels=["memory"], memory_bytes=0)
     assert CHECK.layout(whole, 2).memory_bytes_per_node < 10**8
-    with pytest.raises(ValueError, match="memory_bytes = 1000; allowed are 0"):
-        NodeParameters(ranks=4, memory_bytes=1000)
 
 
 def test_memory_is_that_of_the_greatest_kernel():

@@ -2,7 +2,6 @@
 """Forms of the OSU suite's output beside the samples: older versions and other columns."""
 
 import pytest
-from pydantic import ValidationError
 
 from checks.common.json_lines import OutputError
 from checks.osu import OsuParameters
@@ -50,18 +49,6 @@ def test_an_unknown_column_or_version_is_refused():
     for version, column in (("8.0", "Avg Latency(us)"), ("7.4", "Joy(us)")):
         with pytest.raises(OutputError):
             read(version, column)
-
-
-def test_data_that_fail_the_suites_own_validation_are_a_wrong_answer():
-    line = "DATA VALIDATION ERROR: /x/osu_allreduce exited with status 1 on message size 16."
-    assert line in str(osu.failed_validation(f"# Size\n{line}\n"))
-    assert osu.failed_validation("# Size  Validation\n4  Pass\n") is None
-
-
-def test_full_statistics_are_those_of_collective_operations():
-    assert OsuParameters(test="osu_barrier", full=True).full
-    with pytest.raises(ValidationError, match="osu_latency has no option -f"):
-        OsuParameters(test="osu_latency", full=True)
 
 
 def test_a_rank_that_is_done_within_a_step_of_the_clock_has_no_least_time():

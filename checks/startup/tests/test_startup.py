@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a start costs: the daemons that a library needs are part of it, our probe is not."""
 
-import re
-
 import pytest
 
-from checks.common import json_lines
 from checks.common.registry import CHECKS
+from checks.common.tests.judged import Launch
 
 STARTUP = CHECKS["startup"]
-SAMPLES = STARTUP.folder / "samples"
 
 
-def times_of(variant, change=lambda text: text):
-    asked = (SAMPLES / f"{variant}.params.json").read_text()
-    params = STARTUP.parameters.model_validate_json(asked)
-    text = change((SAMPLES / f"{variant}.out").read_text())
-    reading = STARTUP.read(params, json_lines.parse(text, STARTUP.metrics_by_name))
-    return reading.wrong or {metric.name: metric.value for metric in reading.metrics}
+def times_of(variant):
+    launch = Launch("startup", variant)
+    return {metric.name: metric.value for metric in launch.outcome(launch.text).metrics}
 
 
 def test_a_start_is_compared_by_all_that_a_job_pays():
@@ -39,8 +33,3 @@ def test_without_daemons_a_start_is_the_launchers_run_without_our_probe():
     assert times["whole_start"] > times["all_heard"]
     # Daemons change which library starts faster.
     assert lam["all_heard"] < times["all_heard"] and lam["whole_start"] > times["whole_start"]
-
-
-def test_a_probe_longer_than_the_rest_of_the_launch_is_wrong():
-    wrong = times_of("mpich", lambda text: re.sub(r'"probe_s":[\d.e-]+', '"probe_s":0.4', text))
-    assert re.fullmatch(r"all_heard took \S+ s and the probe 0.4 s, the launch \S+ s", wrong)

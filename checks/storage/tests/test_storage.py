@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from checks.common.answer import difference, other_settings
 from checks.common.registry import CHECKS
 from checks.common.sources import LAUNCH_SCRIPTS
-from checks.common.tests.good_outputs import samples
-from checks.common.tests.program_runs import ProgramRun, built_programs, ran, run_each
+from checks.common.tests.program_runs import (
+    ProgramRun,
+    built_programs,
+    ran,
+    run_each,
+    written_script,
+)
 from checks.storage import StorageParameters
 
 STORAGE = CHECKS["storage"]
@@ -132,11 +136,8 @@ def test_more_than_there_is_room_for_is_refused(out):
 
 
 def test_what_a_killed_launch_left_is_removed_by_the_next_one_of_its_cluster(tmp_path):
-    squeue = tmp_path / "squeue"
-    squeue.write_text(
-        '#!/bin/sh\ncase $* in *=7) echo RUNNING ;; *) echo "Invalid job id" ;; esac\n'
-    )
-    squeue.chmod(0o755)
+    answer = 'case $* in *=7) echo RUNNING ;; *) echo "Invalid job id" ;; esac'
+    written_script(tmp_path / "squeue", answer)
     for name, note in (("dead", "c 6"), ("runs", "c 7"), ("other", "d 6"), ("young", None)):
         (tmp_path / f"assay-storage-0-{name}" / "small.0").mkdir(parents=True)
         if note:
@@ -154,19 +155,6 @@ def test_what_a_killed_launch_left_is_removed_by_the_next_one_of_its_cluster(tmp
     own.mkdir()
     (own / "data").write_text("")
     assert scratch("end") == left
-
-
-def test_what_all_nodes_see_is_read_by_another_node():
-    sample = next(one for one in samples() if one.name == "storage disk.mpich")
-    assert sample.refusal(sample.text) is None
-    text = sample.text.replace("a rank of another node than wrote it", "the rank that wrote it")
-    assert "files were read by 'the rank that wrote it'" in (sample.refusal(text) or "")
-
-
-def test_transfers_are_whole_blocks_each_once():
-    for sizes in ([1000], [4096, 4096], []):
-        with pytest.raises(ValidationError):
-            StorageParameters(ranks=1, target="disk", sizes=sizes)
 
 
 def test_a_plan_knows_what_is_stored():

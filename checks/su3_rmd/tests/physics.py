@@ -1,74 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
 """Physics of su3_rmd: mean plaquettes against known ones, and the square law of the time step.
 
-usage: physics.py [--trajectories N] PROGRAM LAUNCHER…     (LAUNCHER… may be absent: one rank)
+usage: physics.py TRAJECTORIES PROGRAM LAUNCHER…     (LAUNCHER… may be absent: one rank)
 
-Each mean is taken over N trajectories after 200 warm-ups, its standard error over bins. It must be
-within 3 combined standard errors of the table, whose values at finite time step and from a heat
-bath are independent of this program. 8x8x8x8 at beta 6.0, trajectory length 0.5 unless said.
+Each mean is taken over the trajectories after 200 warm-ups, its standard error over bins. It must
+be within 3 combined standard errors of the table, whose values at finite time step and from a heat
+bath are independent of this program.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import subprocess
 import sys
-from dataclasses import dataclass
 
 WARMS, BIN, SIGMAS = 200, 50, 3.0
-SLOPE = (0.65, 0.77)
-
-
-@dataclass(frozen=True)
-class Point:
-    """A lattice n⁴ with what the mean plaquette must be; tau = length of a trajectory."""
-
-    n: int
-    beta: float
-    epsilon: float
-    tau: float
-    plaquette: float
-    error: float
-
-
-HEAT_BATH = {
-    (8, 6.0): (0.59402, 0.00018),
-    (8, 5.7): (0.54902, 0.00037),
-    (4, 6.0): (0.59677, 0.00020),
-    (4, 5.7): (0.55949, 0.00033),
+#: The slope of the square law and its range.
+SLOPE, SLOPE_ERROR = 0.71, 0.06
+#: By extent n of a lattice n⁴, beta and length of a trajectory: the mean plaquette with its error,
+#: by time step; at 0 from a heat bath.
+TABLE = {
+    (8, 6.0, 0.5): {
+        0: (0.59402, 0.00018),
+        0.02: (0.59436, 0.00024),
+        0.05: (0.59601, 0.00022),
+        0.1: (0.60106, 0.00041),
+    },
+    (8, 5.7, 1.0): {
+        0: (0.54902, 0.00037),
+        0.025: (0.54889, 0.00040),
+        0.05: (0.55106, 0.00030),
+    },
+    (4, 6.0, 0.5): {
+        0: (0.59677, 0.00020),
+        0.02: (0.59730, 0.00029),
+        0.05: (0.59889, 0.00027),
+        0.1: (0.60364, 0.00030),
+    },
+    (4, 5.7, 0.5): {
+        0: (0.55949, 0.00033),
+        0.02: (0.56007, 0.00061),
+        0.05: (0.56037, 0.00061),
+        0.1: (0.56662, 0.00079),
+    },
 }
-TABLE = [
-    Point(8, 6.0, 0.02, 0.5, 0.59436, 0.00024),
-    Point(8, 6.0, 0.05, 0.5, 0.59601, 0.00022),
-    Point(8, 6.0, 0.1, 0.5, 0.60106, 0.00041),
-    Point(8, 5.7, 0.025, 1.0, 0.54889, 0.00040),
-    Point(8, 5.7, 0.05, 1.0, 0.55106, 0.00030),
-    Point(4, 6.0, 0.02, 0.5, 0.59730, 0.00029),
-    Point(4, 6.0, 0.05, 0.5, 0.59889, 0.00027),
-    Point(4, 6.0, 0.1, 0.5, 0.60364, 0.00030),
-    Point(4, 5.7, 0.02, 0.5, 0.56007, 0.00061),
-    Point(4, 5.7, 0.05, 0.5, 0.56037, 0.00061),
-    Point(4, 5.7, 0.1, 0.5, 0.56662, 0.00079),
-]
 
 
-def run(command: list[str], point: Point, trajectories: int, seed: int) -> list[float]:
-    """The plaquette, (ss + st)/6, after each trajectory."""
-    text = (
-        f"prompt 0 nx {point.n} ny {point.n} nz {point.n} nt {point.n} iseed {seed}\n"
-        f"warms {WARMS} trajecs {trajectories} traj_between_meas 1 beta {point.beta}\n"
-        f"microcanonical_time_step {point.epsilon}\n"
-        f"steps_per_trajectory {round(point.tau / point.epsilon)} fresh forget\n"
-    )
+def mean_and_error(command: list[str], text: str) -> tuple[float, float]:
+    """Mean of the plaquette, (ss + st)/6, after each trajectory, and its standard error from bins,
+    which are longer than the correlation."""
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     words = [line.split() for line in done.stdout.splitlines() if line.startswith("GMES")]
-    return [(float(w[4]) + float(w[5])) / 6 for w in words]
-
-
-def mean_and_error(values: list[float]) -> tuple[float, float]:
-    """Mean and its standard error from bins, which are longer than the correlation."""
+    values = [(float(w[4]) + float(w[5])) / 6 for w in words]
     size = max(BIN, len(values) // 40)
     bins = [statistics.fmean(values[i : i + size]) for i in range(0, len(values) - size + 1, size)]
     return statistics.fmean(values), statistics.stdev(bins) / math.sqrt(len(bins))
@@ -76,8 +60,7 @@ def mean_and_error(values: list[float]) -> tuple[float, float]:
 
 def judge(what: str, value: float, error: float, expected: float, expected_error: float) -> bool:
     """Print one line; True when within SIGMAS combined standard errors."""
-    combined = math.hypot(error, expected_error)
-    pull = (value - expected) / combined
+    pull = (value - expected) / math.hypot(error, expected_error)
     right = abs(pull) <= SIGMAS
     print(
         f"{'right' if right else 'WRONG':6} {what}: {value:.5f}({error:.5f}), "
@@ -87,41 +70,40 @@ def judge(what: str, value: float, error: float, expected: float, expected_error
     return right
 
 
-def square_law(means: dict[Point, tuple[float, float]]) -> bool:
+def square_law(
+    what: str, means: dict[float, tuple[float, float]], bath: tuple[float, float]
+) -> bool:
     """P(eps) = P0 + c eps²: P0 is the heat bath's, c in the known range; weighted least squares."""
-    right = True
-    for (n, beta), (bath, bath_error) in HEAT_BATH.items():
-        points = [p for p in TABLE if (p.n, p.beta) == (n, beta)]
-        rows = [(p.epsilon**2, means[p][0], 1 / means[p][1] ** 2) for p in points]
-        total = sum(weight for _, _, weight in rows)
-        x_mean = sum(weight * x for x, _, weight in rows) / total
-        y_mean = sum(weight * y for _, y, weight in rows) / total
-        spread = sum(weight * (x - x_mean) ** 2 for x, _, weight in rows)
-        slope = sum(weight * (x - x_mean) * (y - y_mean) for x, y, weight in rows) / spread
-        error = math.sqrt(1 / total + x_mean**2 / spread)
-        what = f"{n}^4 beta {beta}: P at time step 0 against heat bath"
-        right &= judge(what, y_mean - slope * x_mean, error, bath, bath_error)
-        middle, half = sum(SLOPE) / 2, (SLOPE[1] - SLOPE[0]) / 2
-        right &= judge(f"{n}^4 beta {beta}: slope c", slope, 1 / math.sqrt(spread), middle, half)
-    return right
+    rows = [(step**2, mean, 1 / error**2) for step, (mean, error) in means.items()]
+    total = sum(weight for _, _, weight in rows)
+    x_mean = sum(weight * x for x, _, weight in rows) / total
+    y_mean = sum(weight * y for _, y, weight in rows) / total
+    spread = sum(weight * (x - x_mean) ** 2 for x, _, weight in rows)
+    slope = sum(weight * (x - x_mean) * (y - y_mean) for x, y, weight in rows) / spread
+    error = math.sqrt(1 / total + x_mean**2 / spread)
+    at_0 = judge(
+        f"{what}: P at time step 0 against heat bath", y_mean - slope * x_mean, error, *bath
+    )
+    return at_0 & judge(f"{what}: slope c", slope, 1 / math.sqrt(spread), SLOPE, SLOPE_ERROR)
 
 
-def main() -> int:
+def main(trajectories: str, program: str, *launcher: str) -> int:
     """Run the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trajectories", type=int, default=2000)
-    parser.add_argument("program")
-    parser.add_argument("launcher", nargs=argparse.REMAINDER)
-    arguments = parser.parse_args()
-    command = [*arguments.launcher, arguments.program]
-    right, means = True, {}
-    for number, point in enumerate(TABLE):
-        values = run(command, point, arguments.trajectories, 1000 + number)
-        means[point] = mean_and_error(values)
-        what = f"{point.n}^4 beta {point.beta} step {point.epsilon} length {point.tau}"
-        right &= judge(what, *means[point], point.plaquette, point.error)
-    return 0 if right & square_law(means) else 1
+    right, seed = True, 1000
+    for (n, beta, length), (bath, *points) in ((k, v.items()) for k, v in TABLE.items()):
+        means, what = {}, f"{n}^4 beta {beta}"
+        for step, expected in points:
+            text = (
+                f"prompt 0 nx {n} ny {n} nz {n} nt {n} iseed {seed}\n"
+                f"warms {WARMS} trajecs {trajectories} traj_between_meas 1 beta {beta}\n"
+                f"microcanonical_time_step {step}\n"
+                f"steps_per_trajectory {round(length / step)} fresh forget\n"
+            )
+            means[step], seed = mean_and_error([*launcher, program], text), seed + 1
+            right &= judge(f"{what} step {step} length {length}", *means[step], *expected)
+        right &= square_law(what, means, bath[1])
+    return 0 if right else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

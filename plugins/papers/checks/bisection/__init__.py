@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from checks.common.answer import least_of
-from checks.common.definition import FastMachine
+from checks.common.answer import of_samples
+from checks.common.definition import OrdinaryMachine
 from checks.common.messages import Length, ManyRanksDefinition
 from checks.common.metrics import rate_metric
 from checks.common.parameters import MAX_NODES, ProfiledParameters, Repeats, Seed, quantity
@@ -48,7 +48,7 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
     )
     samples = {"bisection_rate": "matchings"}
     noted = {"pairs": lambda asked: asked.ranks // 2, "payload_verified": str}
-    relations = {"bisection_rate_least": least_of("bisection_rate")}
+    relations = {"bisection_rate_least": of_samples(min, "bisection_rate")}
 
     def ranks_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
         """Always one, so that a pair of ranks is a pair of nodes."""
@@ -62,9 +62,9 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
         rates = [rate for metric in metrics for rate in metric.samples or []]
         yield sum(params.iterations * moved / rate for rate in rates)
 
-    def fastest_s(self, params: BisectionParameters, fast: FastMachine) -> Iterable[float]:
+    def measuring_s(self, params: BisectionParameters, machine: OrdinaryMachine) -> Iterable[float]:
         """Times on a machine at full speed."""
-        once_s = fast.message_s(params.window * params.message_bytes)
+        once_s = machine.message_s(params.window * params.message_bytes)
         yield params.matchings * params.iterations * once_s
 
     def least_duration_s(self, params: BisectionParameters, metrics: Sequence[Metric]) -> float:

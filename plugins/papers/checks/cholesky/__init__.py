@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from checks.common.answer import Reading
-from checks.common.definition import FastMachine
+from checks.common.definition import OrdinaryMachine
 from checks.common.json_lines import Output
 from checks.common.messages import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
@@ -77,9 +77,9 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
             )
         return super().check_values(params, output)
 
-    def fastest_s(self, params: CholeskyParameters, fast: FastMachine) -> Iterable[float]:
+    def measuring_s(self, params: CholeskyParameters, machine: OrdinaryMachine) -> Iterable[float]:
         """All operations; messages take no time."""
-        yield params.repetitions * fast.compute_s(params.operations)
+        yield params.repetitions * machine.compute_s(params.operations)
 
     def bytes_per_rank(self, params: CholeskyParameters) -> int:
         """The columns of the node's ranks, and the allowance of each."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from checks.common.definition import FastMachine
+from checks.common.definition import OrdinaryMachine
 from checks.common.messages import Length, Placement, TwoRankDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import Parameters, Repeats, quantity, refuse_least_above_greatest
@@ -78,11 +78,11 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
             if metric.name == self.deciding:
                 yield 2 * TRIALS * params.repeats * metric.value
 
-    def fastest_s(self, params: NetpipeParameters, fast: FastMachine) -> Iterable[float]:
+    def measuring_s(self, params: NetpipeParameters, machine: OrdinaryMachine) -> Iterable[float]:
         """Round trips of sizes that double."""
         size = params.least_bytes
         while size <= params.greatest_bytes:
-            yield 2 * TRIALS * params.repeats * fast.message_s(size)
+            yield 2 * TRIALS * params.repeats * machine.message_s(size)
             size *= 2
 
     def bytes_per_rank(self, params: NetpipeParameters) -> int:

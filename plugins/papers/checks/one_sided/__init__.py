@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from checks.common.answer import least_of, length_over
-from checks.common.definition import FastMachine
+from checks.common.answer import length_over, of_samples
+from checks.common.definition import OrdinaryMachine
 from checks.common.messages import (
     MessagesDefinition,
     Placement,
@@ -76,7 +76,7 @@ class OneSidedDefinition(
         rate_metric("one_sided_rate_best", "length of a copy over its least time", limit="link"),
     )
     relations = {
-        "one_sided_time_least": least_of("one_sided_time"),
+        "one_sided_time_least": of_samples(min, "one_sided_time"),
         "one_sided_rate": length_over("one_sided_time"),
         "one_sided_rate_best": length_over("one_sided_time_least"),
     }
@@ -99,10 +99,10 @@ class OneSidedDefinition(
         """The window, the other end of a copy, and what a put is verified by."""
         return 3
 
-    def fastest_s(self, params: OneSidedParameters, fast: FastMachine) -> Iterable[float]:
+    def measuring_s(self, params: OneSidedParameters, machine: OrdinaryMachine) -> Iterable[float]:
         """The copies of each size."""
         for size in self.message_bytes(params):
-            yield params.iterations * fast.message_s(size)
+            yield params.iterations * machine.message_s(size)
 
 
 CHECK = OneSidedDefinition()

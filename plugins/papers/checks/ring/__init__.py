@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from checks.common.definition import LEAST_ONCE_S, FastMachine, Layout, SiteCapacity
+from checks.common.definition import LEAST_ONCE_S, Layout, OrdinaryMachine, SiteCapacity
 from checks.common.messages import (
     ManyRanksDefinition,
     MessagesDefinition,
@@ -82,10 +82,10 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
         options = super().options(params)
         return {"orders": options.pop("order"), **options}
 
-    def fastest_s(self, params: RingParameters, fast: FastMachine) -> Iterable[float]:
+    def measuring_s(self, params: RingParameters, machine: OrdinaryMachine) -> Iterable[float]:
         """All turns of each size, in one go."""
         for size in self.message_bytes(params):
-            yield params.turns * params.ranks * fast.message_s(size)
+            yield params.turns * params.ranks * machine.message_s(size)
 
     def infeasible(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> str | None:
         """A Gray code needs a power of two; then what every check asks for."""

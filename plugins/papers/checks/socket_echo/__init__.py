@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from checks.common.answer import Asked
-from checks.common.definition import FastMachine
+from checks.common.definition import OrdinaryMachine
 from checks.common.messages import expand_sizes
 from checks.common.parameters import quantity
 from checks.echo import EchoDefinition, EchoParameters
@@ -81,11 +81,11 @@ class SocketEchoDefinition(SocketsDefinition[EchoParameters], EchoDefinition):
         """Number of ranks: one with the login node, else two."""
         return 1 if params.placement == LOGIN_NODE else 2
 
-    def fastest_s(self, params: EchoParameters, fast: FastMachine) -> Iterable[float]:
+    def measuring_s(self, params: EchoParameters, machine: OrdinaryMachine) -> Iterable[float]:
         """As of every echo; between a node and the login node too there is the network."""
         if params.placement == LOGIN_NODE:
-            fast = replace(fast, nodes=2)
-        return super().fastest_s(params, fast)
+            machine = replace(machine, nodes=2)
+        return super().measuring_s(params, machine)
 
 
 CHECK = SocketEchoDefinition()

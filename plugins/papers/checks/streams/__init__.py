@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from checks.common.definition import FastMachine
+from checks.common.definition import OrdinaryMachine
 from checks.common.messages import (
     MessagesDefinition,
     Placement,
@@ -101,10 +101,10 @@ class StreamsDefinition(
             if metric.samples:
                 yield sum(window_bytes / rate for rate in metric.samples)
 
-    def fastest_s(self, params: StreamsParameters, fast: FastMachine) -> Iterable[float]:
+    def measuring_s(self, params: StreamsParameters, machine: OrdinaryMachine) -> Iterable[float]:
         """Times on a machine at full speed."""
         for size in self.message_bytes(params) * len(params.directions):
-            yield params.iterations * fast.message_s(params.window * size)
+            yield params.iterations * machine.message_s(params.window * size)
 
     def messages_held(self, params: StreamsParameters) -> int:
         """A window each way; over TCP one message."""

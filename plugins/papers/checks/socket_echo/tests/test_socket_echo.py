@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 
 from checks.common import json_lines
-from checks.common.tests.evidence_of import evidence_of
-from checks.common.tests.judged import Launch
+from checks.common.tests.judged import Launch, evidence_of
 from checks.common.tests.program_runs import LIBRARIES, built_alone, built_programs, ran, run_each
 from plugins.papers.checks.socket_echo import CHECK
 
