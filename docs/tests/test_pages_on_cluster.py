@@ -46,7 +46,7 @@ class OnOneCluster:
             block.named(CLUSTER).follow(folder)
 
 
-@in_order("first-run", "campaign-file", "reading-a-report", "verdicts", "nightly")
+@in_order("first-run", "campaign-file", "reading-a-report", "nightly")
 class TestOfTheFirstRun(OnOneCluster):
     pass
 

@@ -127,6 +127,7 @@ def test_no_verdict_rests_on_disturbed_launches(tmp_path, blocks, told):
         assert all(note.startswith(told) for note in notes)
 
 
+@pytest.mark.plugins("contract")
 def test_launches_that_count_are_not_said_to_be_missing_for_a_disturbance(tmp_path):
     run = runs.write_run(tmp_path / "run", checks=("node",), blocks=2)
     edit_records(run, "node", lambda record: record | {"flags": ["disturbed"]})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReFrame's command line as the harness starts it: `python -m` of this module, with its options.
+"""ReFrame's command line as the harness starts it: this module as a program, with its options.
 
 It tells the harness of each test that fails before its launch as soon as it does; ReFrame itself
 says so only at its end. Its temporary files are in the working folder, as do those that it leaves

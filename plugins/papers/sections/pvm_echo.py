@@ -22,6 +22,8 @@ PROTOCOLS = ("psend", "InPlace", "Raw", "Default")
 ORDER = (("psend", "InPlace"), ("psend", "Raw"), ("InPlace", "Default"), ("Raw", "Default"))
 STEPS = ("pack_time", "send_time", "wait_time", "unpack_time")
 LEAST_N = 3
+#: Lines of the table of steps: a study has some 70.
+_MOST_STEPS = 100
 
 _US = ReadableUnit("µs", 1e-6)
 #: Placement, environment, whether not by the direct route, route, message length.
@@ -124,6 +126,7 @@ def steps_table(analysis: Analysis) -> Table | None:
         " and pvm_pk…), the send call, waiting for the answer to be in, unpacking; the partner's"
         " own packing and unpacking lies in the waiting. One copy: memcpy of the message. Mean and"
         " standard deviation over launches of the launch's median.",
+        most=_MOST_STEPS,
     )
 
 
