@@ -6,8 +6,6 @@ A test marked `full` belongs to `make test-all`, one marked `cluster` and not `f
 N that are evenly spread are not full.
 """
 
-from __future__ import annotations
-
 import csv
 import fcntl
 import os

@@ -6,8 +6,6 @@ Nothing of the caller's own shell is in it: no modules, no paths, no settings of
 what works in one shell works in every other one, and from cron.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

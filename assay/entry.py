@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Entry point of `assay`, quick to load itself."""
 
-from __future__ import annotations
-
 from assay.loading import ended_by_ctrl_c
 
 

@@ -10,8 +10,6 @@ Schedules start with few variables and without the function `module`, which a lo
 of scrontab needs account, partition and time besides.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -2,8 +2,6 @@
 """Output of commands: no text of a program moves the cursor or hides what is there, and lines for
 people fit."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import os

@@ -4,8 +4,6 @@
 Exits 1 when one missed its goal.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -9,8 +9,6 @@ Overhead of a launch is the time from the end of one launch's session to the beg
 on a virtual cluster; builds and the start of ReFrame are not in it.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import statistics

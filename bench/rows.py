@@ -5,8 +5,6 @@ A line misses its target only where chance alone explains the difference in fewe
 benches; printed is the 95 % error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that are written whole or not at all, whatever dies meanwhile."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import secrets

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Flags of a record: short words that stand beside a launch's numbers wherever they are shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 OVERSUBSCRIBED = "oversubscribed"

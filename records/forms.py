@@ -6,8 +6,6 @@ from the struct. `schema` counts up when a key is taken away or means something 
 added at any time, so a reader must expect further ones.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Self

@@ -5,8 +5,6 @@ A run directory is input. No link in it is followed, no FIFO waited for, no dama
 traceback; every fault is an AssayError that names file and line.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

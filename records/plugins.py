@@ -6,8 +6,6 @@ object that an entry point of group `assay.plugins` names. What a plugin names i
 "module:name", imported when it is needed.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from functools import cache

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base of all files that people write: strict parts, keys with meaning and unit."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -2,8 +2,6 @@
 """The units of metrics: SI base units, what is plausible in each, how people read it; units as
 benchmarks write them; axes, by which values are laid out."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

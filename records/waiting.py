@@ -5,8 +5,6 @@ Work of this machine has `scaled` limits. Not here are pauses between two looks,
 site or an option limits, and what an interface documents (the budget of a vetting).
 """
 
-from __future__ import annotations
-
 import os
 
 #: A command of this machine; site commands, modules and those of a virtual cluster are some.

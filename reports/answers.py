@@ -2,8 +2,6 @@
 """Answer of a result: a state, one sentence, what is not known, the command that comes next; a
 judgement in one line, and the numbers of judged items in words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judged values, criteria, findings and the judgement of all; their JSON has the same keys."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Annotated, Any, Literal

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: `assay cluster up|down|status|shell|revive|kill-node|…`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

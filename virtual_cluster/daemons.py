@@ -2,8 +2,6 @@
 """The daemons of a cluster: munged and slurmctld on the login host, slurmd in each node; the text
 of the files that they read; queries and orders to its Slurm, whose user may give them."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Callable, Sequence

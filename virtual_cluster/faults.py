@@ -6,8 +6,6 @@ timings show it; where the caller may write no control group, by stopping proces
 Links are capped by the token bucket filter that already shapes them.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import signal

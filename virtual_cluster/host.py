@@ -6,8 +6,6 @@ that the kernel has reused is never signalled. Signals go through a pidfd that i
 identity is checked.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

@@ -16,8 +16,6 @@ holder's: nothing of a cluster appears in the machine's own network, so addresse
 clusters cannot meet.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable, Sequence

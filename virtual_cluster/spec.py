@@ -5,8 +5,6 @@ memory.
 Pure functions: no file, process or network is touched.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """State that is kept of a cluster: its folders, its state file and the lock on it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import secrets

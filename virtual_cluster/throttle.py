@@ -7,8 +7,6 @@ periods of some milliseconds. Slurm's own are spared, or it would lose the node.
 with the node.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

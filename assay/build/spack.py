@@ -2,8 +2,6 @@
 """Spack as it is used here: where it is, the lock of its home, the configuration of every command,
 and a command: output into a log, progress as plain lines, a failure explained in one message."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

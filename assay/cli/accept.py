@@ -2,8 +2,6 @@
 """`assay accept`: a run judged, what is open run again until it is decided, the document; `assay
 verify`: checksums, values and every verdict, computed once more."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Sequence

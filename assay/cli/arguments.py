@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments as data, those that several commands share, and their types; quick to load."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass

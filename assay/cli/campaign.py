@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay plan` and `assay run`: what can be asked, what it costs on a site, and its run."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

@@ -2,8 +2,6 @@
 """`assay checks`: what can be measured, what one check can be asked, and what the expressions of a
 campaign's command catch in an output that was captured."""
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Completion: the script of a shell, made by shtab from the parser, and the names it asks for."""
 
-from __future__ import annotations
-
 import argparse
 import re
 

@@ -6,8 +6,6 @@ The programs of a virtual cluster are in `setup/packages.txt`, each after the pa
 Those of a package with "?", which not every release of Debian has, are optional.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -2,8 +2,6 @@
 """Commands in the order of use, the parser of the command line, and the entry point of `assay`,
 which runs one command and shows an error as one message."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import traceback

@@ -5,8 +5,6 @@ A night that cannot run is kept in the history with its reason, unless no Slurm 
 the history names are notified, also of a night that ran and could not be added or judged.
 """
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import sys

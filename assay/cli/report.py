@@ -4,8 +4,6 @@
 `assay compare`: two runs of a campaign. `assay export`: a run or a history for monitoring.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

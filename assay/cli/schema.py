@@ -4,8 +4,6 @@
 `make schema` writes those of forms to docs/schemas.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -2,8 +2,6 @@
 """`assay site`: a site described and proven, and a folder for files of your own; `assay build`: a
 site's MPI libraries and our programs, and their sources."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay status`: how far a run is."""
 
-from __future__ import annotations
-
 import argparse
 
 from assay.cli.arguments import JSON, NEWEST, declared

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the folder `acceptance/` of a run directory, each file atomically."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -6,8 +6,6 @@ Such pages are copies for readers, with secrets withheld, and as private as the 
 are those of the members.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence

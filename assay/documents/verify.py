@@ -5,8 +5,6 @@ What could not be verified is reported as such, and never counts as good. Nothin
 the records were changed and the whole folder was written again, the signature shows it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

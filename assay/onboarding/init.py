@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay site init`: asks Slurm, proves the answers by jobs, writes them down."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

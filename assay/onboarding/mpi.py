@@ -6,8 +6,6 @@ message names. Modules that need others and do not name them are found where the
 them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 """A site.yaml proposed from the answers of Slurm and the login node, proven by jobs: its data, then
 its text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 """Cases of a campaign on a site: what the command line and the site's environments leave of it,
 and every case of that, parameters complete and validated, each once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -2,8 +2,6 @@
 """Lays the cases of a campaign on a site: what fits, what it costs, what is skipped and why, in
 which order each block runs, and after which blocks a sequential design is judged."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan as a table for people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import exp
 

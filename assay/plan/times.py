@@ -4,8 +4,6 @@
 The estimate of a case is the median of its own launches, else the shipped one, which is rough.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

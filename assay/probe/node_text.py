@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts of a node read from the output of `facts.sh`; what is absent or odd there is None."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

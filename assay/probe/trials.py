@@ -5,8 +5,6 @@ the faults of each environment.
 The functions that the text calls are in probe.sh.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ disk; what ends before that is run again by `--resume`. What a fault of the infr
 from being run gets no record: it stays to be run.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -10,8 +10,6 @@ version, library, packages, modules, variables. Where the compiler's version is 
 same run finds its builds again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -6,8 +6,6 @@ Each question has a time limit, for what is asked may hang. Launches are steps o
 runs in where it holds enough nodes.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

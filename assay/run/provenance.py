@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Provenance: what ran where, with which software and settings, so that a number can be traced."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -2,8 +2,6 @@
 """Sequential designs: judged in the run directory, and blocks added to a run that has ended: so
 many, or as many as it takes until it is known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Begins or resumes a run: plan, run directory, provenance, then the driver."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Collection, Iterator

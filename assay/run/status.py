@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run that a command line means, and its status: counts, failures with their reasons, time left."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

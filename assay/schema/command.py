@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From an entry of `cases` with a `command` to the check that it defines."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator

@@ -2,8 +2,6 @@
 """From the --criteria of a command line to validated criteria, or one message with every fault;
 their JSON Schema."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

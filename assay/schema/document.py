@@ -6,8 +6,6 @@ Accepted are one document, mappings with distinct words as keys, lists, and scal
 YAML 1.2. Tags, anchors, aliases and merge keys are refused before any value is made of them.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import math

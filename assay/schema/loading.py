@@ -4,8 +4,6 @@ its parts and of rules between them; the combinations of parameters that an entr
 for; the JSON Schema of campaign files, for editors (`make schema` writes the shipped file again).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

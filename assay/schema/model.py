@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The campaign: its question, its environments, its cases, their repetitions and limits."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self

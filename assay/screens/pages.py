@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A result on a terminal, or as its machine form, and in the files that are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ Texts may come from programs and records: all are made plain, and none is read a
 FORCE_COLOR colours nothing that is no terminal.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress of a run, for people: a line on its state, counts, failures by reason, what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from shlex import quote
 

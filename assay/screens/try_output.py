@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay checks try`: the expressions of a campaign's command over an output that was captured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

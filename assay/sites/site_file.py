@@ -6,8 +6,6 @@ serves. No other file is read, no program looked for and no cluster asked; that 
 is used.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of values in a site.yaml, each refused with what is allowed; variables in paths."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

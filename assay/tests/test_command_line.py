@@ -2,8 +2,6 @@
 """The command line: exit statuses, each the same in help and README; no slow library is loaded
 that a command does not need; completion, asked for in a real bash."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `--json` prints is one object of the form that docs/schemas describes, for every command."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is left of a campaign: by the environments that a site has, and by the command line."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every `next:`: made in one module, from what made the run, and taken by parser and planner."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import shlex

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each `next:` that a screen shows is typed as it is, on a real cluster, and runs."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -15,13 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.tests.test_run_on_cluster import (
-    CLUSTER,
-    HEAD,
-    SITE,
-    campaign,
-    the_run,
-)
+from assay.tests.test_run_on_cluster import CLUSTER, HEAD, SITE, campaign, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.history.store import Store
 from reports.analysis.races import judge_after

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notifications: a real HTTP server gets them, secrets stay secret, failures change nothing."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of one's own: laid out, and its names found before those of Assay."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """No control character of a program leaves: not to a terminal, not into a page or a file."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan: every case once, laid on the site, with its cost; nothing dropped in silence."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules by which outputs of HPCC, LAMMPS, STREAM, HPCG, IOR, mdtest and IO500 are valid."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

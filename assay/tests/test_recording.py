@@ -2,8 +2,6 @@
 """Wrong statements of a check's code make its launch wrong; the ledger is the same read in one go
 or as records are added."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which run a command takes where it names none, and what it proposes where that is open."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign file is taken whole or refused with file, line and key of every fault."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from unittest.mock import Mock
 

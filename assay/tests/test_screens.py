@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What people see: 80 columns suffice, colour stays on a terminal, failures stand by reason."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

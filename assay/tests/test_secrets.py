@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """No secret of a site leaves its run: not with a report, a document, an export or a page."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One walk of a user on a virtual cluster: what `make test` has of launches through Slurm."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of plans learned from earlier runs, and the clock that all screens go by."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path

@@ -2,8 +2,6 @@
 """`assay checks`: every check is listed and explained; `try`, and faults of commands in a campaign
 file."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -6,8 +6,6 @@ bench/tests/claims, or those named. --quick: fewer runs, a minute or two; --thor
 --write: the tables of docs/verdict-proofs.md anew. Exits 1 when a row misses its target.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import time

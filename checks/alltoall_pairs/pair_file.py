@@ -5,8 +5,6 @@ pair_file.h has the format. Whatever is damaged in it makes the launch wrong: ev
 OutputError that says what was found and what is right.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Mapping, Sequence

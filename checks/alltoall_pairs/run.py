@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scan of pairs: its nodes, where pairs are listed; very many values, which come in a file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collective operations: their time over message sizes and process counts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Annotated, Literal, cast, get_args

@@ -6,8 +6,6 @@ other value. A redundant value must follow from its samples or from other values
 the program prints must be those it was given.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -5,8 +5,6 @@ A leaf (class `Run` of a check's run.py) says that; session/launching.py starts 
 judging.py judges what it printed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

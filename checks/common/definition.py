@@ -4,8 +4,6 @@
 No ReFrame here: campaigns are validated and planned without it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace

@@ -6,8 +6,6 @@ rank ran, on which cores, which library served it, and how many bytes of a probe
 really arrived on the receiving host's network interfaces.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -7,8 +7,6 @@ program and are left alone. Output may be cut off, lines of two ranks may be mix
 be a number. Every OutputError makes the launch wrong.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -7,8 +7,6 @@ contradict the request), ok. Only an ok launch gives measurements. The same func
 it ends, and again from the raw output that a run keeps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -2,8 +2,6 @@
 """Common parts of checks that send messages: lengths as campaigns write them, buffers, echoes; many
 ranks, two ranks some hops apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of a check: fields with meaning, unit, default and range, validated strictly."""
 
-from __future__ import annotations
-
 import math
 import re
 import string

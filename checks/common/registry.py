@@ -5,8 +5,6 @@ Mistakes in the code of a check outside the tree are told by check, file and lin
 ours do wrong is a defect of Assay and keeps its traceback. No ReFrame here: plans are made without.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

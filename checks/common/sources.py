@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the C sources of the checks are: the shared library, and each check's own program."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Echo between two ranks or of a rank with itself: half round trips by two methods of timing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 

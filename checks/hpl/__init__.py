@@ -5,8 +5,6 @@ Defaults are those of the input file printed in B. P. Kearns, A Performance Stud
 on an SMP Cluster, MSc thesis, Portland State University, 2003 (it has no PMAP line: row-major).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, Literal, get_args

@@ -6,8 +6,6 @@ scaled residual, and a summary. Output is accepted only if it is complete and co
 residual passed. Rate = (2N³/3 + 3N²/2) / time.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ comments, a heading and a line a message size, and nothing at its end: a table c
 it has exactly the sizes asked for and a last newline. A run that was cut off is failed even then.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

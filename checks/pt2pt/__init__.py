@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Point-to-point messages: ping-pong between two ranks over sends, receives and sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args

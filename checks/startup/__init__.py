@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start-up: what starting and ending a job takes, with the daemons that its library needs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Storage: files of each rank and a shared one, and many small files; every byte is verified."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, Literal, get_args

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the storage program in a folder of this launch on a target of the site."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from typing import Any

@@ -5,8 +5,6 @@ Step size and steps a trajectory are our choice where a campaign states none: th
 ran the program (B. P. Kearns, MSc thesis, Portland State University) does not state them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay contract`: start a contract, walk its stages, waive, sign, and make its document."""
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import re

@@ -2,8 +2,6 @@
 """Folder of a contract: read, its documents written, for those who sign and for the vendor, and
 all of it verified."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

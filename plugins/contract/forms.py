@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """contract.json, and the judgements kept in a contract's folder as they are read again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import exp, log

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Criteria that contracts alone have, judged: whole mixes of jobs, the share of right answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

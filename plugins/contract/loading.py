@@ -2,8 +2,6 @@
 """From the CONTRACT of a command line to a validated contract and its stages' criteria, or one
 message with every fault."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress

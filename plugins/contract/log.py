@@ -6,8 +6,6 @@ The log is append-only: each line carries the SHA-256 of the line before, the fi
 contract, and `seal.json` says how many there were (records.run.chain).
 """
 
-from __future__ import annotations
-
 import getpass
 import os
 import secrets

@@ -7,8 +7,6 @@ first submission to the last end, and a job that gave no right answer does no wo
 several mixes, one after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

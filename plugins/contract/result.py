@@ -2,8 +2,6 @@
 """A contract as a result: what is signed comes first, then each criterion, then appendices; and
 the evidence for the vendor: what is not met, the nodes and links concerned, and raw output."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain

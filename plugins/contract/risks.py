@@ -34,12 +34,7 @@ from reports.answers import limit_text
 from reports.notation.units import about, count_text, percent
 from reports.statistics.bounds import level_of_look, row_bounds
 from reports.statistics.descriptive import lag_1, widening
-from reports.verdicts.acceptance.values import (
-    NOMINAL_KEYS,
-    CriterionEvidence,
-    LaunchRef,
-    Values,
-)
+from reports.verdicts.acceptance.values import NOMINAL_KEYS, CriterionEvidence, LaunchRef, Values
 
 #: Contracts drawn for a declared risk, and for each design that is looked at in search of one.
 TRIALS, TRIALS_OF_SEARCH = 20_000, 2_000

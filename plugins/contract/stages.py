@@ -6,8 +6,6 @@ stage is a run of its campaign; the log learns of the run before its first launc
 is kept in the contract's folder by its seal, so that none replaces another.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

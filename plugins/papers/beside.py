@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A printed quantity and a run's at the same points."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

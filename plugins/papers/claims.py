@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims of a study held against a run: each holds, does not, is not resolved or untestable."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

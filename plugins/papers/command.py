@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay paper`: a run beside a study of the past."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of a study: its curves of then, thin and named, with those of a run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ ORNL/TM-13006, 1996]. γ of one block is the slope of its times over the hop cou
 squares: launches of one block have met the same state of the machine, and blocks are independent.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain

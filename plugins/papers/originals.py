@@ -2,8 +2,6 @@
 """Our programs against the original ones: digits of the lattice program case by case, and what
 the OSU micro-benchmarks measure alike; tables of these checks in the report of a run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

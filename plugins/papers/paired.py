@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of two measurements, paired by block."""
 
-from __future__ import annotations
-
 from reports.checks.common import ByBlock
 from reports.notation.units import ReadableUnit, between
 from reports.show.rows import range_cell

@@ -2,8 +2,6 @@
 """A study compared with a run as a result: tables and figures in the paper's order, claims and
 their verdicts, what has no counterpart; and the claims in the report of a run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, NamedTuple

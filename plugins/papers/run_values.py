@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of a run by the places that tell its points apart, and why it has none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Printed tables with a run's values and their ratio."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay predict`: what a run measured, on node counts that it did not measure."""
 
-from __future__ import annotations
-
 import argparse
 
 from assay.cli.arguments import JSON, MOST_NODES, NEWEST, declared, repeated

@@ -2,8 +2,6 @@
 """Ping-pong, echo and NetPIPE as laws: lines per protocol segment, and protocol switches; what laws
 add to the checks of a report."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ The unit is the launch: all sizes of one share its luck. So whole blocks are dra
 and medians, lines and breaks are made again from what was drawn.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import pairwise

@@ -2,8 +2,6 @@
 """Laws of the collective operations of a run: points of each environment and operation, the law
 chosen, and what a report shows of it, as Table 3 of Hwang, Wang and Wang (1996) prints it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

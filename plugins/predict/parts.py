@@ -5,8 +5,6 @@ Dynamic programming over breaks (R. Bellman and R. Roth, J. Am. Stat. Assoc. 64,
 number of parts, the edges with the least sum of squares of relative residuals.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

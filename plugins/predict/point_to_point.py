@@ -7,8 +7,6 @@ once and ask before long ones, so a law holds inside one protocol segment only: 
 over all sizes gives neither latency nor rate. Lengths in bytes, times in s.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

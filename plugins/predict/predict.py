@@ -9,8 +9,6 @@ drawn from what the measured counts leave open. Row 0 of each array is what was 
 are resamples. Where no law fits what was measured, nothing is predicted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

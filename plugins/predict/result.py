@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A prediction as a result: its tables and sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Literal

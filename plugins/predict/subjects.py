@@ -10,8 +10,6 @@ of the face. Of HPL: the model of its authors, https://www.netlib.org/benchmark/
 a panel's broadcast along a row of the grid, row exchanges and updates along a column.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ Each entry stands for the calls of one function with one message size (or one po
 sizes) on communicators of one shape. The times of all entries add up to the time in MPI.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import inf, isclose, isfinite
 from pathlib import Path

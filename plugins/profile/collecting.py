@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recordings of all ranks (checks/mpiprofile/recording.h), merged into a profile."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path

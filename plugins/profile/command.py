@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay profile`: run a launcher's command with the profile preloaded, and write one file."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -5,8 +5,6 @@ Profiles are read apart from the metrics: most runs have none, a run without a p
 again, and lines without one are passed over undecoded.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program in a launcher's command, and the library that is preloaded into it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -4,8 +4,6 @@
 The fields are those of the line that checks/mpiprofile prints for each rank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 from typing import Any

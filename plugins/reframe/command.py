@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay reframe`: suites listed, logs imported and surveyed, runs and references exported."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from datetime import tzinfo

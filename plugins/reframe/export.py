@@ -6,8 +6,6 @@ Dashboards that read ReFrame's files show Assay's launches by these: a record is
 attempt a retry, a block a repeat.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -7,8 +7,6 @@ second of its end tell it from all others. Its nights are those of the campaign 
 system; no night of Assay's own launches is in such a group.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -2,8 +2,6 @@
 """Listing of one file, loaded as ReFrame does, in a process made for it, which it may ruin:
 `python -m` of this, its stdin a file, the suite's folder and Surroundings as JSON."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import os

@@ -4,8 +4,6 @@
 Without ReFrame, and without a line of the suite.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -7,8 +7,6 @@ file is NAME.log.h0, .h1, …. The columns of a figure are named after it. Times
 zone; `job_completion_time_unix` has the true one where it is logged.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

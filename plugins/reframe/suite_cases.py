@@ -5,8 +5,6 @@ campaign, made into cases of a check that it brings.
 The suite's code runs in the child process of a listing only.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

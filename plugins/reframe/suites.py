@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of ReFrame suites in a campaign, made into cases of checks that it brings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from assay.schema.model import Campaign, ReframeEntry

@@ -5,8 +5,6 @@ The changes are those of the nightly judgement where it judged the newest night;
 test of what stays finds in each series. What launches vary by is taken from the last level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

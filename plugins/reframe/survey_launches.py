@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The imported launches of a history as columns, and the tests of which some failed."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A survey as a result: one page of a whole history."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple

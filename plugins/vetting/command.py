@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay vet`: on this node, by jobs, or inside a job; always one line a node and one status."""
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import os

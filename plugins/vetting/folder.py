@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folder of vettings, which all nodes see (plugins/vetting/docs/vetting.md)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection
 from contextlib import suppress

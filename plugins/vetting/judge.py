@@ -2,8 +2,6 @@
 """Vetting and its reference as they are stored, and the judgement: each figure against the level
 of the good nodes and of the node itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import exp, log, sqrt
 from typing import Annotated, Literal

@@ -2,8 +2,6 @@
 """Vetting of the node that this process runs on, within a budget of time: its steps, facts by the
 probe's script and figures by the C program, and the judgement of all."""
 
-from __future__ import annotations
-
 import os
 import platform
 import secrets

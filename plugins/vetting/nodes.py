@@ -2,8 +2,6 @@
 """Vetting other nodes: a short job for each, or the nodes of the job that this is called in;
 draining an unfit one and resuming it, by the site's policy."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the history of vettings to the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from math import log, sqrt

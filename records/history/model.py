@@ -2,8 +2,6 @@
 """Content of a history, as the store gives it and the nightly judgement reads it; the context of a
 run, from its provenance."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

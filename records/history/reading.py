@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A history as matrices: all nights and series of a campaign on a site."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 

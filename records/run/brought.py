@@ -4,8 +4,6 @@
 A plan keeps all that it takes to run such a check again and to read its output again.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 import msgspec

@@ -8,8 +8,6 @@ the plan with the blocks added since. An extension is a part of the chain of rec
 record after it carries its hash, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar

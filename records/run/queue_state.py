@@ -5,8 +5,6 @@ The file is in the run directory while a driver runs and a launch takes long eno
 for; it is no part of what a run is judged by.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The campaign of a re-run: some cases of a run and nothing else, in fresh launches."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run directory: what a run was asked, what it did, and the raw output of every launch."""
 
-from __future__ import annotations
-
 import fcntl
 import secrets
 import shutil

@@ -4,8 +4,6 @@
 A bound is taken on the safe side: a value beyond it cannot be, one within it proves nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

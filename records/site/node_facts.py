@@ -4,8 +4,6 @@
 None is what the node does not tell an ordinary user. Nodes in lists as Slurm shortens them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

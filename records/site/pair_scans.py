@@ -7,8 +7,6 @@ the first k are measured; nodes are players in an order that the seed shuffles, 
 in it with the chance k/R.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

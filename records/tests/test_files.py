@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file is written whole or not at all; of others only regular ones are opened."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

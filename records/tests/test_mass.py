@@ -23,13 +23,13 @@ FLOORS = 6
 USED_ONCE = 0.112
 #: Lines of a room without tests; a change that adds some takes others away, and lowers its cap.
 LINES = {
-    "assay": 12_860,
-    "bench": 460,
-    "checks": 8_920,
-    "plugins": 19_010,
-    "records": 5_040,
-    "reports": 15_700,
-    "virtual_cluster": 1_980,
+    "assay": 12_450,
+    "bench": 430,
+    "checks": 8_690,
+    "plugins": 18_270,
+    "records": 5_000,
+    "reports": 15_240,
+    "virtual_cluster": 1_940,
 }
 #: Words with which a docstring begins where it should name the thing or say what is done.
 VAGUE = re.compile(r"(What|One|Whether|How|The one|Which|Those|The same)\b")

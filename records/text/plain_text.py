@@ -11,8 +11,6 @@ Of why a launch ended badly, lines of launchers that say no more than that a ran
 Open MPI 4 and 5 and hydra, are set apart; reasons that say the same are grouped.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

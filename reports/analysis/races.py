@@ -9,8 +9,6 @@ reasonable number of blocks would tell. That holds for "not slower" and "not fas
 bounds are wider, such a word may still become "faster" or "equivalent".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a loaded run to everything the renderings show: summaries, flags, counts, holes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

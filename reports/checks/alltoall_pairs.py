@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pairs of nodes: matrices of all, but of a large machine."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, partial
 

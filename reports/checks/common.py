@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of sections: values by block, half round trips; pictures over lengths, over a parameter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 

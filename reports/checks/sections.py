@@ -2,8 +2,6 @@
 """The section of each check, found by name, here or in a plugin; else the generic one. Here those
 that need little of their own: messages, start-up, HPL, nodes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lattice program: program time, speed-up and efficiency of cases that scale together."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Sequence

@@ -2,8 +2,6 @@
 """Nights of a history as matrices (series, nights), and what of them may be compared with what:
 contexts, levels, nights inside a regression."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -2,8 +2,6 @@
 """Laws of collective operations over the process count p (Hwang, Wang and Wang, "Evaluating MPI
 Collective Communication on the SP2, T3D, and Paragon Multicomputers", 1996). Times in s."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -6,8 +6,6 @@ Colours: Okabe & Ito (2008), told apart by colour-blind readers; marker and line
 so that colour is never the only sign.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -5,8 +5,6 @@ be installed.
 Page size, margins, page numbers and page breaks are the page's own CSS (`@page`, margin boxes).
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

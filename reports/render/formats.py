@@ -7,8 +7,6 @@ All samples are gauges without a time stamp, so that the textfile collector of a
 which reads the older text format, takes the same file. A run may have half a million tests.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

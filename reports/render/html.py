@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A result as one page of HTML: nothing is loaded, all text is escaped, no script is needed."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections import Counter

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A result as Markdown: the answer, its facts, and the tables of each section."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A result on a terminal: the answer first, then what each section shows there."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -2,8 +2,6 @@
 """Drawer of panels: matplotlib's axes from marks, SVG that a page takes in; and of whole pictures
 for a slide, each as SVG and PNG, with title, caption, legend and footer."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of lines: one panel a group of cases, one line an environment, launches as dots."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 """Pictures as data: panels of marks over two axes; `draw` makes SVG of a panel, and files. A heat
 map stands above a colour bar; brighter is better in all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of an analysis in words and cells: order, labels, points, environments, statistics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import nsmallest

@@ -5,8 +5,6 @@ What varies is a coordinate of the points or a parameter of the cases; the first
 throughout is the axis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial

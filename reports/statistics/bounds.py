@@ -5,8 +5,6 @@ A verdict never rests on a point: PASS if the whole bound is inside the limit, F
 outside, else INCONCLUSIVE. SUSPECT: outside, and it fails unless a re-run clears it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import median

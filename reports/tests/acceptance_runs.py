@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeded run directories of an acceptance: known slow nodes and links, no measurement."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scans of pairs with known truth in memory, their values in columns; no measurement."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

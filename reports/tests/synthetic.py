@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeded run directories for tests and for the benchmark: plausible numbers, no measurement."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator

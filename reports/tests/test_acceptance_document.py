@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The document says what was judged, is safe and whole; verification finds every change."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slow nodes and links are named, nothing else is; each kind of criterion gives its verdict."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html import unescape
 

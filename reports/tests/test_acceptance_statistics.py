@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bounds hold what they promise; what explains slow pairs is found, and nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 

@@ -2,8 +2,6 @@
 """A criterion of each kind without a value is INCONCLUSIVE and names what is missing; launches that
 are disturbed or unproven decide nothing silently; a document holds no scalar of NumPy."""
 
-from __future__ import annotations
-
 from html import unescape
 
 import msgspec

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answer of a run: short, with its number, true of the run, and a command that can be typed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

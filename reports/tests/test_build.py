@@ -2,8 +2,6 @@
 """Reports in all formats; of records as they should not be a clear statement, no silent number;
 each link to raw output in an archive leads to a page, and no page is without a link."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What carries a library's messages is told with its name wherever it is judged."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

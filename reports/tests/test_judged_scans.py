@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scans in columns: who is bad is named, of all pairs or a sample; a large scan is judged."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import numpy as np

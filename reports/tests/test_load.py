@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records and files of scans: what is in a run directory is read, or is one clear fault."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values, quantities, cases and environments as people read them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +16,7 @@ from reports.answers import margin_text
 from reports.judgement import Item
 from reports.notation import units
 from reports.notation.labels import CheckLabels, case_names, check_labels, looks
-from reports.notation.units import (
-    as_stated,
-    fixed,
-    readable_unit,
-    significant,
-)
+from reports.notation.units import as_stated, fixed, readable_unit, significant
 from reports.render.markdown import md
 
 SLOW, ONE, TWO = "slower by a factor of 1.83", "1 series", "2 series"

@@ -2,8 +2,6 @@
 """The night's answer: short, with its number, the same as on its page; nodes beside each other
 within a night: what is suspect does not become normal."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches as dots, heat maps; and every picture taken out, as SVG and as PNG."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import partial

@@ -2,8 +2,6 @@
 """Pieces of a page: links, folded sections, tables that are made from structs; and a page becomes a
 PDF, or one message says why not."""
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile

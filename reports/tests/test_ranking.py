@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who ranks where, by which score, and what failed launches and wrong answers cost."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

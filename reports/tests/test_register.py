@@ -2,8 +2,6 @@
 """A run is read by the metrics and checks of its own plan: its page has a section of a check that
 Assay does not know, and marks values that physics does not allow."""
 
-from __future__ import annotations
-
 import csv
 import json
 from itertools import product

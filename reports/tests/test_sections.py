@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of single checks: a node's rates, scaling, pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks added until it is known: bounds over several judgements, races, and what goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Summaries, ratios and signed ranks against SciPy and slow oracles; bounds that hold together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]

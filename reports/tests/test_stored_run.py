@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of an early Assay means today what it meant to the Assay that made it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of a shipped campaign with seeded values: every case, metric and point, no measurement."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import cache

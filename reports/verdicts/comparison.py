@@ -6,8 +6,6 @@ differ by 1 % and nothing changed, two thirds of all cells would read "better" o
 history of the campaign tells how far days differ.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

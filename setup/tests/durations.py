@@ -6,8 +6,6 @@ counts. Writes a row for each module or class of a tier: number of its tests, se
 fixtures make, the test whose call is the slowest.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ Each machine is run, judged, run again as long as the judgement asks for it, and
 bench/tests/simulated/machines.py knows nothing of the code that judges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -5,8 +5,6 @@ Four environments, 17 points in five cases, all pairs, judged by the code that r
 designs have six to twenty blocks and are ended by the code that runs them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ Launches are drawn one machine after the other and judged by the judge itself, w
 what was declared comes from plugins/contract/risks.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date

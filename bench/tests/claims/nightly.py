@@ -6,8 +6,6 @@ Simulated sites of 200 series with known truth: 30 nights of reference, then 80 
 after the other, with re-runs, as a site does it. The targets are what docs/nightly.md promises.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

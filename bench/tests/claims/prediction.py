@@ -6,8 +6,6 @@ law, one whose messages slow down with a power of the nodes, one that varies mor
 differ.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaigns with known truth in memory, shaped as mpi-choice: what `choice` judges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path

@@ -5,8 +5,6 @@ A pair's bandwidth is the least of its two interfaces, of the uplinks on its way
 share; a node's rates are its own share. Nothing of the code that judges is used.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated histories with known truth: many series, each with its own noise and one event."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta

@@ -6,8 +6,6 @@ that of test 2 a thousandth; node nid005 is 10 % slower in all but test 0; of te
 of every tenth night fails, and a retry passes.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The nodes of a launch of listed pairs: their hosts are among them, and absent ones do no harm."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program on nodes of invented names: which pairs it measures and reports, and when."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

@@ -6,8 +6,6 @@ An expression is matched with one line at a time, of which LINE_CHARACTERS are r
 may take LIMIT_S: an expression with nested repetitions can take for ever.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import math

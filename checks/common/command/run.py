@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts a command of a campaign, proves where it ran, and reads what it printed."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace

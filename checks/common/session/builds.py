@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build fixtures: our C programs and HPL, compiled once a run for each environment."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -6,8 +6,6 @@ says so only at its end. Its temporary files are in the working folder, as do th
 behind; TMPDIR stays, because jobs inherit it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -2,8 +2,6 @@
 """Launchers, and how each starts ranks: the words of its command inside an allocation. Without
 ReFrame, for site files are validated by it and probe jobs start their ranks by it too."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import string

@@ -8,8 +8,6 @@ Parameters are validated again: a check may have changed since the plan was made
 refused is reported as failed.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

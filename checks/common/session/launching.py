@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch of a check as a ReFrame test: set up, started, judged when it has ended."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -5,8 +5,6 @@ ReFrame loads this file; the harness gives the description as JSON in the file t
 SITE_FILE names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

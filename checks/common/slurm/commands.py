@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slurm's commands, run as the user who submits launches, each within a time limit."""
 
-from __future__ import annotations
-
 import re
 import socket
 import subprocess

@@ -6,8 +6,6 @@ Launches, allocations and probes share it; how long each bears a controller that
 and how often it looks, is theirs to say.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -5,8 +5,6 @@ Every command has a time limit. What Slurm does not take, and what it cannot tel
 infrastructure and never a result of the launch: a `loss` of the job.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

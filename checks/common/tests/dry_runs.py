@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dry runs of our ReFrame sessions on a site of our own making, for tests."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Good outputs of every check."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A launch judged as in a run, for tests: what it printed is given, ReFrame and Slurm are not."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

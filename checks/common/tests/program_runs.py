@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs our C programs on this host with an MPI library's own launcher, for tests."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -8,8 +8,6 @@ RANKS ranks once with its host and CPUs. `stale`: the same, and the program coun
 and called itself invalid. `error`: exactly one error line, with TEXT in its message, and no end.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

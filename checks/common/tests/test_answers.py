@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of an answer of one of our programs are named with their point."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

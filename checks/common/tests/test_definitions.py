@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Definitions: parameters with unit and range, layouts, needs and costs of every check."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

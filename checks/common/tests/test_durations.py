@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A launch that measured for too short a time is flagged."""
 
-from __future__ import annotations
-
 import pytest
 
 from checks.common.definition import LEAST_ONCE_S, LEAST_REPEATED_S, CheckDefinition, is_short

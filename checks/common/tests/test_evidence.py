@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guard against measuring something else: nodes, library, cores, the wire, the session's times."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import msgspec

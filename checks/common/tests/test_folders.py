@@ -2,8 +2,6 @@
 """Checks of a folder outside the tree: found, refused, planned and launched like our own; a mistake
 in one is told by check, form, file and line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

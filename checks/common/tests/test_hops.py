@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hops of a launch between two nodes: the nodes it asks for, and what it records."""
 
-from __future__ import annotations
-
 import pytest
 
 from checks.common.base import OwnProgram, Setting

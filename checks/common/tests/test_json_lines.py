@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON lines of session and programs among foreign text, and what is not believed."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

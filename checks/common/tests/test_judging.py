@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever a launch prints becomes an outcome with a reason; the last guard is for the rest."""
 
-from __future__ import annotations
-
 import os
 import re
 from functools import partial

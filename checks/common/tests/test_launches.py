@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a job script gets of a list of launches is validated and quoted, the rest refused."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs that pass messages, at 1 to 4 ranks with each library, and their verification."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

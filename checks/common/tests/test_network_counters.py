@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bytes that came into a node, found in the files of each network's driver."""
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 

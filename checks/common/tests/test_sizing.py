@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sizes that follow the site become numbers that fit it, on small, wide and shared machines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The step keeper: daemons of a step live until it is told to end, and leave nothing behind."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

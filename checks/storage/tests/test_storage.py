@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The storage program on a disk and in memory: right answers, and what it refuses."""
 
-from __future__ import annotations
-
 import math
 import os
 import shutil

@@ -7,8 +7,6 @@ valgrind. Every error counts; leaks and valgrind's findings count when a frame o
 in this program: an MPI library that is unloaded at the end leaves some of its own.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

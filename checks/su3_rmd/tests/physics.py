@@ -8,8 +8,6 @@ be within 3 combined standard errors of the table, whose values at finite time s
 bath are independent of this program.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import subprocess

@@ -7,8 +7,6 @@ LAUNCHER… is what precedes `-np N PROGRAM`. Prints one line a property, exits 
 does not hold.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

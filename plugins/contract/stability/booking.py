@@ -7,8 +7,6 @@ looks an outage begins or ends where a witness says so (accounting, Slurm's reas
 daemon), else at the later look: begin and end are then late by less than the time between looks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime

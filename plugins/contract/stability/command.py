@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay contract watch`: book a look, or look after look; give an outage a class; report."""
 
-from __future__ import annotations
-
 import argparse
 import time
 

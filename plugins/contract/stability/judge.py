@@ -8,8 +8,6 @@ unwatched time count in the worse end of each figure and not in the better one. 
 end is one that no further look can change; a PASS needs the whole phase.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ says how many there are (records.run.chain). Outages are not stored: they follow
 Times are seconds since 1970 by the clock of who wrote them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stability phase as a result: verdict, figures, each outage, what was not seen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import inf

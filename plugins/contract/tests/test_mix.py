@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Throughput of a mix: makespan from submissions, work of valid jobs."""
 
-from __future__ import annotations
-
 import json
 from statistics import harmonic_mean
 

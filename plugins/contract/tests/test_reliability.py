@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Failures in a time: bounds of the mean time between them, and what a test can show."""
 
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

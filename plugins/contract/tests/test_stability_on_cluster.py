@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Eleven outages in 34 days of ten seconds: all are booked, and kill -9 loses none."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

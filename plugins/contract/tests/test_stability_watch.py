@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks at what Slurm 22.05 printed; the ledger, its lock, the command, a phase on a cluster."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

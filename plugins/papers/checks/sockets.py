@@ -2,8 +2,6 @@
 """Programs of two ends over sockets, which two ranks start on their hosts, or one and the login
 node."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our echo against NetPIPE on the same nodes and library, and both against raw TCP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import chain
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """PVM's protocols: their order of cost, and where the time of a round trip goes."""
 
-from __future__ import annotations
-
 import math
 
 from plugins.papers.paired import together
@@ -85,23 +83,23 @@ def _ratio_cell(times: dict[str, ByBlock], cheap: str, dear: str) -> Cell:
     return Cell(f"{ratio} ({ends}): {word or not_resolved(summary.n)}")
 
 
+def _at(row: Row) -> tuple[int, int]:
+    return row.series.case, message_bytes(row)
+
+
 def steps_table(analysis: Analysis) -> Table | None:
     """Steps of a round trip on the asking task, with the price of one copy."""
-    copies = {
-        (row.series.case, message_bytes(row)): [row]
-        for row in analysis.rows_of(_CHECK, "copy_time")
-    }
+    copies = {_at(row): [row] for row in analysis.rows_of(_CHECK, "copy_time")}
 
     def order(row: Row) -> tuple[int, int, int]:
-        protocol = PROTOCOLS.index(str(row.series.at_value("construct")))
-        return row.series.case, message_bytes(row), protocol
+        return *_at(row), PROTOCOLS.index(str(row.series.at_value("construct")))
 
     def case_and_message(row: Row) -> str:
         parts = analysis.labels[_CHECK].parts(analysis.case(row))
         return joined(*parts, bytes_text(message_bytes(row)))
 
     def of_copy(rows: list[Row]) -> Cell:
-        return value_cell(copies.get((rows[0].series.case, message_bytes(rows[0])), []), _US)
+        return value_cell(copies.get(_at(rows[0]), []), _US)
 
     return pivot(
         sorted(analysis.rows_of(_CHECK, *STEPS), key=order),

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages against hop counts: the time per hop is found again, and unresolved ones are told."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lattice program: digits of ours and the original."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path

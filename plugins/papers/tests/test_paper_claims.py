@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims of studies: which hold in a run, which cannot be tested, and why."""
 
-from __future__ import annotations
-
 import json
 from html import unescape
 from itertools import product

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calculations over printed and measured points, closed forms, studies in reports."""
 
-from __future__ import annotations
-
 import csv
 from importlib import import_module
 from math import log2
@@ -66,7 +64,10 @@ def test_a_line_goes_through_short_messages_only_and_needs_three():
     assert not FIELD.line("start_up", 128, "m").values
 
 
-COLLECTIVES = import_module("plugins.papers.studies.collectives-1996.study")
+COLLECTIVES, ORNL, PVM = (
+    import_module(f"plugins.papers.studies.{name}.study")
+    for name in ("collectives-1996", "ornl-1996", "pvm-1995")
+)
 #: T = 10 µs·log₂p + 10 µs + (2 ns·log₂p + 1 ns)·m on 2, 3 and 4 ranks, without delay at 8 bytes.
 LAW = {
     (p, m): 1e-5 * log2(p) + 1e-5 + (m > 8) * (2e-9 * log2(p) + 1e-9) * m
@@ -130,8 +131,7 @@ def test_closed_forms_give_the_quoted_times():
 
 
 def test_curves_of_closed_forms_pass_through_what_is_printed():
-    half = import_module("plugins.papers.studies.ornl-1996.study").by_half_length
-    line = import_module("plugins.papers.studies.pvm-1995.study").by_latency_and_rate
+    half, line = ORNL.by_half_length, PVM.by_latency_and_rate
     (paragon,) = (r for r in rows("ornl-1996/latency_bandwidth") if r["variant"] == "OSF")
     at_half, at_million = (half(paragon, {"message_bytes": m})["rate_mb_s"] for m in (7236.0, 1e6))
     assert (at_million, at_half) == pytest.approx((154, 154 * 1.007236 / 2))

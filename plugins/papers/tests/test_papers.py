@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studies beside runs: what is shipped, what stands beside what, and which claims hold."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from html import unescape

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents of stored runs keep their answer, claims and numbers."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

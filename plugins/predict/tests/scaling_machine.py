@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeded runs of a machine whose law is known: messages, su3_rmd and HPL over node counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

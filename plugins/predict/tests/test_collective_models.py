@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collective models: known laws come back from noisy times at the stated rates."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from itertools import product

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the report shows of collective operations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

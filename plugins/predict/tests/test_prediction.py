@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times on other node counts: patterns counted by hand, laws that are known, honest refusals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay profile` on real programs of known calls, with the MPI libraries of this machine."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -4,8 +4,6 @@
 Without ReFrame, and without the suite: nothing of its code is executed here.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path

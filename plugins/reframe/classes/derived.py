@@ -7,8 +7,6 @@ one launcher a partition, and tests use it in hooks after `setup`, so ReFrame's 
 extended: the job's launcher learns the environment, and its job belongs to the run.
 """
 
-from __future__ import annotations
-
 import copy
 import shlex
 import shutil

@@ -5,8 +5,6 @@ sanity → wrong, job → failed, a missed reference → ok with a flag, an expe
 flag. A planned figure that is not there, or is no number, makes the launch wrong.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

@@ -2,8 +2,6 @@
 """Test files of ReFrame suites, listed by processes: what is said of their classes; a broken file
 is listed or refused in a line, and the others go on."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

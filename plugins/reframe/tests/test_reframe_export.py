@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ReFrame reads what Assay exports for it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ReFrame logged comes into a history, once, and its planted faults are found."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

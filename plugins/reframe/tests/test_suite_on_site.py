@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay reframe suite`: the classes of a suite, and which of them a site can run."""
 
-from __future__ import annotations
-
 import sysconfig
 from pathlib import Path
 from typing import Any

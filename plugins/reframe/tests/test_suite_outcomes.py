@@ -2,8 +2,6 @@
 """What launches of suites' tests come to: run by ReFrame here, without Slurm, and held against what
 plain ReFrame finds in the same outputs."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

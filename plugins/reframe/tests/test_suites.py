@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a campaign's ReFrame tests are made into, on a site that is a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of a ReFrame suite as cases, on a virtual cluster: what each trap of it comes to."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sysconfig

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A survey of simulated launches: limits that no more of them miss than said, drifts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

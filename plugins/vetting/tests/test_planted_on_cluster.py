@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay vet` finds what is planted on a node of a virtual cluster, beside other work too."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

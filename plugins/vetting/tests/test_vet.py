@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay vet` on this machine: figures, records, one status table; and it fails open."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import math

@@ -2,8 +2,6 @@
 """`assay vet` as Slurm calls it, and inside a job; faults of the vetting itself, of Slurm and of
 the folder drain no node that Slurm has."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

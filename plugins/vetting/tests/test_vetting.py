@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vettings are judged by peers and by the node itself, with the chances that the rules promise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any

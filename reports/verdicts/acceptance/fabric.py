@@ -7,8 +7,6 @@ nodes are grouped by the matrix of all pairs; in a sample, or of thousands of no
 by the shares of slow pairs. Pure functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -6,8 +6,6 @@ The same run, re-runs, criteria file and day give the same bytes of acceptance.j
 is the seal that is printed on every page of the document.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

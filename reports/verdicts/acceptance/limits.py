@@ -2,8 +2,6 @@
 """Items made from evidence by what the criteria ask of bounds; answers, limits, ratios and
 efficiencies judged: each value by bounds of its own."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

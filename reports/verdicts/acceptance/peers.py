@@ -8,8 +8,6 @@ true CV of 0.43 %. So the pooled variance is held against the limit, and an item
 own is beyond it by a test over all items. Re-runs confirm what is beyond.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial

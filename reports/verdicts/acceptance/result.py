@@ -2,8 +2,6 @@
 """A judged acceptance as a result: its answer, the document to be signed, its tables, margins
 drawn, and tests."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -2,8 +2,6 @@
 """Answer of a run: nothing has run, most failed, the best environment, or which are not told apart
 and what would, or values; with remarks and facts."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

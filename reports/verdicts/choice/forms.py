@@ -2,8 +2,6 @@
 """Machine forms of a run's result: verdicts.json and `assay report --json`, each key with its
 meaning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Annotated, Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run as a result: its page, text and screen, its keys, a test for each launch."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,16 +12,7 @@ from reports.answers import State
 from reports.checks.sections import CheckPart
 from reports.load.loading import Run
 from reports.notation.units import count_text
-from reports.result import (
-    ON_PAGE,
-    ON_TERMINAL,
-    Block,
-    Facts,
-    Result,
-    Section,
-    Sentence,
-    Test,
-)
+from reports.result import ON_PAGE, ON_TERMINAL, Block, Facts, Result, Section, Sentence, Test
 from reports.show.lines import counted_footer
 from reports.show.panel import Picture
 from reports.show.rows import measured_in, provenance_rows

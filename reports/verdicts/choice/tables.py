@@ -2,8 +2,6 @@
 """Tables and pictures of the choice: places, pairs, every cell; overall cost, each environment in
 each check; launches that are not ok, and the evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any

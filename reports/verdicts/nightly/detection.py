@@ -10,8 +10,6 @@ node that is slower than its peers is found on the first one, and does not becom
 slow again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

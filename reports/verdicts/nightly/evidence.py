@@ -8,8 +8,6 @@ alarms that it promises. So deviations of all series, in units of their spread, 
 quantile that keeps the budget follows from their tail (reports/statistics/levels.py).
 """
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 night.json and of `assay nightly --json`, and the columns of tables; series, changes and findings in
 words; a history as lists."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal

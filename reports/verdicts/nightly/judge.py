@@ -2,8 +2,6 @@
 """Verdicts of one night, a pure function of its evidence; of a stored history the nights that are
 not judged yet."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

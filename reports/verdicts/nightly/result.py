@@ -2,8 +2,6 @@
 """A judged night as a result: its answer, a headline of at most 20 words; its keys, tables and
 pictures, its tests and gauges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

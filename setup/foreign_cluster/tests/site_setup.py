@@ -5,8 +5,6 @@ common.yaml and NAME.yaml describe it. `setup/foreign-cluster COMMAND NAME …` 
 Its hosts see all of the cluster's folder as /cluster.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

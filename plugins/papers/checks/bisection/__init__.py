@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """All nodes in random pairs that send to each other at once: what the whole network carries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from checks.common.answer import of_samples

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cholesky factorisation by columns, the application of T. H. Dunigan (ORNL/TM-10881, 1988)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from checks.common.answer import Reading

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interference: what messages cost a computing node, and computing a stream of messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

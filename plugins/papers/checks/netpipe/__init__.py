@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """NetPIPE: an independent ping-pong, to compare our own echo with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ NetPIPE 3.7 prints no last line, so a table counts as whole when it has exactly 
 options ask for, in their order. In every line the rate must be that of the size and the time.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ modules for TCP and PVM are two ends that our own programs (common/src: tcp_pair
 both hosts; those give the evidence.
 """
 
-from __future__ import annotations
-
 from checks.common.answer import Reading, died, longer_than_launch, other_program
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, measured

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One-sided copies between two ranks: put and get, completed by fences or under a lock."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, get_args
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """PVM's echo: two tasks, over PVM's ways to send and receive, routes and message sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Annotated, Any, Literal, get_args

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A message round a ring of all ranks, as T. H. Dunigan timed it (ORNL/TM-10881, 1988, table 6)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 

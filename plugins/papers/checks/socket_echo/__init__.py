@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Echo over TCP or UDP, without an MPI library, between two hosts; one may be the login node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The echo's launch; its other end on the login node, where the case has it there."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams between two ranks: windows of non-blocking messages, one way and both ways at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Annotated, Any, ClassVar, Literal, get_args

@@ -2,8 +2,6 @@
 """K. Hwang, C. Wang and C.-L. Wang (1996): tables, figures and claims, and what a run has of the
 same kind: T(m, p) = a·f(p) + b + (c·g(p) + d)·m."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from operator import sub

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """T. H. Dunigan (1988): tables, figures and claims, and what a run has of the same kind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -2,8 +2,6 @@
 """J. J. Dongarra and T. H. Dunigan (1996): tables, figures and claims, and what a run has of the
 same kind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from operator import mul
 

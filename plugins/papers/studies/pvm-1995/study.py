@@ -2,8 +2,6 @@
 """H. Casanova, J. Dongarra and W. Jiang (1995): tables, figures and claims, and what a run has of
 the same kind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """B. P. Kearns (2003): tables, figures and claims, and what a run has of the same kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from statistics import fmean
 from typing import Any

@@ -2,8 +2,6 @@
 """The echoes over TCP and UDP: two processes on loopback, their faults, datagrams that a peer
 loses; their start by ranks of each library."""
 
-from __future__ import annotations
-
 import json
 import re
 import select

@@ -4,8 +4,6 @@
 usage: prove_profile.py RANKS [evidence]     (evidence: the evidence line must be there too)
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any
