@@ -36,7 +36,7 @@ FORMS = {
 }
 #: What people write → the function that gives its schema.
 WRITTEN = {
-    "campaign": "assay.schema:campaign_schema",
+    "campaign": "assay.schema.loading:campaign_schema",
     "criteria": "assay.schema.criteria:criteria_schema",
     "site": "assay.sites.description:site_schema",
 }

@@ -337,7 +337,7 @@ def _in_short(dossier: Dossier) -> Iterator[result.Block | None]:
     for criterion in dossier.judgement.criteria:
         item, lines = criterion.most_telling(), [criterion.note]
         if item is not None:
-            text = f"{answers.item_text(item)} {item.note}".rstrip()
+            text = "; ".join(filter(None, (answers.item_text(item), item.note)))
             lines = [text] if criterion.kind != "answers" else []
         waived = " (waived)" if criterion.verdict != criterion.effective else ""
         badge = result.Badge(f"{criterion.verdict}{waived}", TONES[criterion.verdict])
