@@ -52,6 +52,12 @@ TRAPS: dict[str, tuple[str, list[str], str, str]] = {
         "speed=1234.125",
         "metrics: {speed: {better: higher, unit: MB/s}}",
     ),
+    "Lenient": (
+        "ok",
+        [UNPROVEN, REFERENCE_MISSED],
+        "",
+        "metrics: {speed: {better: higher, unit: MB/s}}",
+    ),
     "NoFigures": ("ok", [UNPROVEN], "", ""),
     "Unright": ("wrong", [], "never", ""),
     "OddParameters": ("ok", [UNPROVEN], "", ""),

@@ -131,6 +131,13 @@ class OldStyle(_Prints):
 
 
 @rfm.simple_test
+class Lenient(OldStyle):
+    """As before; ReFrame calls it passed."""
+
+    strict_check = False
+
+
+@rfm.simple_test
 class NoFigures(_Prints):
     """Not about speed; time limit of its own, no launcher, stage folder read by sanity."""
 
