@@ -116,15 +116,13 @@ def test_what_cannot_be_decided_is_named_with_what_would(here, capsys):
     assert found["dgemm"]["decided"] and found["mtbi"]["decided"]
 
 
-MIX = (
-    CONTRACT[: CONTRACT.index("    campaign:")]
-    + """\
+MIX = CONTRACT[: CONTRACT.index("    campaign:")]
+MIX += """\
     campaign: mix
     criteria:
       - {id: throughput, kind: mix, title: T, at_least: 0.01, promise: 0.0101}
       - {id: hpl, kind: mix, title: H, check: hpl, metric: rate, at_least: 1.0e+8, unit: flop/s}
 """
-)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +178,7 @@ def test_what_all_links_carry_together_and_storage_are_not_held_against_one_link
 def test_a_criterion_that_judges_nothing_of_its_stage_is_named(here, capsys):
     for environment, decided in (("mpich", True), ("openmpi", False)):
         text = CONTRACT.replace("check: node,", f"check: node, environment: {environment},")
-        told = started(here, text, capsys)["dgemm"]
-        assert told["decided"] is decided
+        assert (told := started(here, text, capsys)["dgemm"])["decided"] is decided
     assert "judges nothing that the stage runs here" in told["remedy"]
 
 

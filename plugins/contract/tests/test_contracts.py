@@ -232,11 +232,8 @@ def test_a_stage_that_holds_up_others_is_named(place, said):
 
 
 PROMISED = {"mtbi_s": 1440.0, "availability": 0.9}
-PERIOD = """\
-schema: 1
-name: mine
-title: A contract
-stages:
+PERIOD = CONTRACT[: CONTRACT.index("  - name: nodes")]
+PERIOD += """\
   - name: stability
     title: An hour
     stability: {days: 0.0416666667, mtbi_h: 0.4, availability: 0.9}
@@ -263,15 +260,8 @@ def period(place):
 
 def test_a_period_with_many_outages_fails_and_can_be_waived(period, capsys):
     folder, ended = period
-    ledger = Ledger().begin(**PROMISED)
-    for _ in range(9):
-        ledger.look(nodes={"n2": DOWN}).look(nodes={"n2": UP})
-    ledger.until_the_end()
-    for outage in ledger.booked.outages:
-        ledger.classed(outage, "vendor")
-    assert ended(ledger) == 1
-    said = " ".join(capsys.readouterr().out.split())
-    assert "stability, MTBI of the period" in said
+    assert ended(Ledger().begin(**PROMISED).with_outages(9)) == 1
+    assert "stability, MTBI of the period" in " ".join(capsys.readouterr().out.split())
     assert main(["contract", "waive", "stability", "mtbi", *WAIVE[3:]]) == 0
     assert main(["contract", "report"]) == 0
     assert "to be replaced" in (folder.path / "document.html").read_text()
@@ -284,8 +274,7 @@ def test_an_outage_that_gets_its_class_after_the_judgement_is_judged_again(perio
     ended(ledger.look(nodes={"n2": DOWN}).look(nodes={"n2": UP}).until_the_end())
     (outage,) = ledger.booked.outages
     watch = f"contract watch --folder {folder.path}/stability-1 --site virtual".split()
-    words = ["--class", f"{outage.id}=vendor", "--by", "A. Buyer", "--reason", "power"]
-    assert main([*watch, *words]) == 0
+    assert main([*watch, "--class", f"{outage.id}=vendor", *WAIVE[3:]]) == 0
     main(["contract", "next", "stability"])
     assert main(["contract", "report"]) != 2
     assert [one.attempt for one in folder.entries() if one.what == "ended"] == [1, 1]

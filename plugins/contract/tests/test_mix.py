@@ -45,8 +45,7 @@ def test_a_mix_that_was_cut_short_does_not_count():
 
 
 def test_a_report_has_the_mix(tmp_path):
-    section = report_section(analyse(load_run(mixed(tmp_path / "run"))), RawLinks(".."))
-    (facts,) = section.blocks
+    (facts,) = report_section(analyse(load_run(mixed(tmp_path / "run"))), RawLinks("..")).blocks
     assert "135 work a node and hour" in dict(facts.pairs)["throughput"]
 
 
@@ -65,15 +64,11 @@ def mixed(folder, makespans=(100, 102, 98)):
     return chained(with_records(run, timed))
 
 
-def criteria_of(**limit):
-    criterion = {"id": "m", "kind": "mix", "title": "m", **limit}
-    head = {"schema": 1, "name": "c", "title": "c", "confidence_of": "all"}
-    head |= {"rerun_blocks": 3, "reruns_at_most": 1}
-    return Criteria.model_validate({**head, "unproven": "accept", "criteria": [criterion]})
-
-
 def judged(run, **limit):
-    return runs.dossier(run, criteria_of(**limit))
+    criterion = {"id": "m", "kind": "mix", "title": "m", **limit}
+    head = {"schema": 1, "name": "c", "title": "c", "confidence_of": "all", "unproven": "accept"}
+    head |= {"rerun_blocks": 3, "reruns_at_most": 1, "criteria": [criterion]}
+    return runs.dossier(run, Criteria.model_validate(head))
 
 
 def test_a_throughput_is_held_against_a_limit_by_whole_mixes(tmp_path):

@@ -24,7 +24,7 @@ from plugins.contract.stability.result import stability_result
 from reports.render import markdown
 from reports.render.terminal import text
 
-T0, HOUR, DAY = 1_800_000_000.0, 3600.0, 86400.0
+T0, HOUR = 1_800_000_000.0, 3600.0
 NODES = ("n1", "n2", "n3", "n4")
 UP = NodeState()
 DOWN, DRAINED = NodeState("down", "DOWN"), NodeState("drained", "IDLE+DRAIN", "fan")
@@ -61,6 +61,15 @@ class Ledger:
     def classed(self, outage: Outage, word: Any) -> Ledger:
         said = Classed(at=T0, outage=outage.id, word=word, by="A. Buyer", reason="seen")
         self.entries.append(said)
+        return self
+
+    def with_outages(self, count: int) -> Ledger:
+        """So many are the vendor's; then nothing more to the end."""
+        for _ in range(count):
+            self.look(nodes={"n1": DOWN}).look(nodes={"n1": UP})
+        self.until_the_end()
+        for outage in self.booked.outages:
+            self.classed(outage, "vendor")
         return self
 
     @property
@@ -219,13 +228,7 @@ def test_a_lost_availability_fails_before_the_end_and_a_kept_one_waits():
 
 def test_an_mtbi_needs_the_length_and_few_failures():
     def phase(mtbi_s: float, failures: int) -> str:
-        ledger = Ledger().begin(mtbi_s=mtbi_s)
-        for _ in range(failures):
-            ledger.look(nodes={"n1": DOWN}).look(nodes={"n1": UP})
-        ledger.until_the_end()
-        for outage in ledger.booked.outages:
-            ledger.classed(outage, "vendor")
-        return verdicts(ledger)["MTBI"][0]
+        return verdicts(Ledger().begin(mtbi_s=mtbi_s).with_outages(failures))["MTBI"][0]
 
     found = [phase(HOUR / 4, failures) for failures in (0, 1, 2, 9)]
     assert found == ["PASS", "PASS", "INCONCLUSIVE", "FAIL"]

@@ -19,8 +19,9 @@ from assay.tests.test_run_on_cluster import of_full as pytestmark
 from plugins.contract.stability.ledger import ClusterLook, WatchFolder
 from plugins.contract.stability.result import OutagePart, stability_result
 from virtual_cluster import Cluster, ClusterSpec, down, host, revive, up
+from virtual_cluster.api import state_of
 from virtual_cluster.host import run, tries
-from virtual_cluster.state import folders, load_state
+from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import run_in
 
 __all__ = ["pytestmark"]
@@ -46,11 +47,12 @@ class Rehearsal:
     #: Name → before and after its begin, before and after its end.
     planted: dict[str, list[float]] = field(default_factory=dict)
 
-    def slurm(self, *words: str) -> str:
+    def run(self, *words: str) -> str:
+        """What a command prints that sees the small file system."""
         return run_in(self.cluster, *words)
 
-    def node(self, name: str, state: str, *more: str) -> None:
-        self.slurm("scontrol", "update", f"NodeName={name}", f"State={state}", *more)
+    def update(self, what: str, state: str, *more: str) -> None:
+        self.run("scontrol", "update", what, f"State={state}", *more)
 
     def book(self) -> None:
         words = ["contract", "watch", "--site", f"virtual:{NAME}", "--folder", str(self.folder)]
@@ -77,29 +79,18 @@ class Rehearsal:
         self.booker.send_signal(signal.SIGKILL)
         self.booker.wait()
 
-    def fill(self) -> None:
-        self.inside("fallocate", "-l", str((4 << 20) - 4096 * 16), str(self.full / "rest"))
-
-    def inside(self, *words: str) -> None:
-        """Run what sees the small file system."""
-        run_in(self.cluster, *words)
-
     def called_down(self, nodes: str) -> Iterator[float]:
         """When Slurm itself found one silent for too long; on a busy machine also a good one."""
         log = (folders(NAME).root / "log" / "slurmctld.log").read_text()
         said = re.findall(r"\[(\S+)\.\d+\] .*odes? (\S+) not responding, setting DOWN", log)
         those = set(nodes.split(","))
-        yield from (self.seconds(at) for at, names in said if those & {*NodeSet(names)})
-
-    def seconds(self, at: str) -> float:
-        """A time of the controller, which does not have the caller's time zone."""
-        return float(run(["date", f"--date={at}", "+%s"]).stdout)
+        for at, names in said:
+            if those & {*NodeSet(names)}:  # `date`: the controller has a time zone of its own
+                yield float(run(["date", f"--date={at}", "+%s"]).stdout)
 
     def end(self, part: str) -> None:
         """Kill a daemon, or all of a node; Slurm is not told."""
-        state = load_state(NAME)
-        assert state is not None
-        assert host.end(state.processes[part])
+        assert host.end(state_of(NAME).processes[part])
 
     def play(self, plan: list[tuple[float, str, Callable[[], object]]]) -> None:
         """Do each at its second; what has a name begins an outage, and the next of it ends it."""
@@ -129,7 +120,7 @@ def rehearsal(tmp_path: Path) -> Iterator[Rehearsal]:
         mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "none", place]
         subprocess.run(cluster.admin_command(mount, "holder"), check=True)
         made = Rehearsal(cluster, tmp_path / "phase", full, closed)
-        made.slurm("scontrol", "create", "PartitionName=small", "Nodes=n3", "State=UP")
+        made.run("scontrol", "create", "PartitionName=small", "Nodes=n3", "State=UP")
         yield made
         if made.booker is not None:
             made.booker.kill()
@@ -139,34 +130,32 @@ def rehearsal(tmp_path: Path) -> Iterator[Rehearsal]:
 
 
 def plan_of(it: Rehearsal) -> list[tuple[float, str, Callable[[], object]]]:
-    def partition(state: str) -> str:
-        return it.slurm("scontrol", "update", "PartitionName=small", f"State={state}")
-
     def service() -> str:
         words = "ReservationName=svc", "StartTime=now", "Duration=9", "Users=root", "Nodes=n3"
-        return it.slurm("scontrol", "create", "reservation", *words, "Flags=MAINT,IGNORE_JOBS")
+        return it.run("scontrol", "create", "reservation", *words, "Flags=MAINT,IGNORE_JOBS")
 
     def half(do: Callable[[str], None]) -> None:
         for node in ("n1", "n2"):
             do(node)
 
     cut, restore, gone = it.cluster.kill_node, it.cluster.restore_node, it.closed.with_name("gone")
+    rest, small = str(it.full / "rest"), "PartitionName=small"
     return [
         (10, "node down n1", lambda: it.end("n1")),
         (34, "node down n1", lambda: restore("n1")),
-        (16, "node drained n2", lambda: it.node("n2", "DRAIN", "Reason=fan")),
-        (40, "node drained n2", lambda: it.node("n2", "RESUME")),
-        (24, "file system full", it.fill),
-        (46, "file system full", lambda: it.inside("rm", str(it.full / "rest"))),
-        (38, "partition small", lambda: partition("DOWN")),
-        (56, "partition small", lambda: partition("UP")),
+        (16, "node drained n2", lambda: it.update("NodeName=n2", "DRAIN", "Reason=fan")),
+        (40, "node drained n2", lambda: it.update("NodeName=n2", "RESUME")),
+        (24, "file system full", lambda: it.run("fallocate", "-l", "4032K", rest)),
+        (46, "file system full", lambda: it.run("rm", rest)),
+        (38, "partition small", lambda: it.update(small, "DOWN")),
+        (56, "partition small", lambda: it.update(small, "UP")),
         (50, "maintenance n3", service),
-        (70, "maintenance n3", lambda: it.slurm("scontrol", "delete", "ReservationName=svc")),
+        (70, "maintenance n3", lambda: it.run("scontrol", "delete", "ReservationName=svc")),
         (60, "node down n1,n2", lambda: half(cut)),
         (99, "node down n1,n2", lambda: half(restore)),
         (85, "", it.kill),
-        (87, "node drained n3", lambda: it.node("n3", "DRAIN", "Reason=disk")),
-        (121, "node drained n3", lambda: it.node("n3", "RESUME")),
+        (87, "node drained n3", lambda: it.update("NodeName=n3", "DRAIN", "Reason=disk")),
+        (121, "node drained n3", lambda: it.update("NodeName=n3", "RESUME")),
         (89, "node restarted n4", lambda: it.end("n4")),
         (95, "node restarted n4", lambda: restore("n4")),
         (112, "", it.book),
@@ -185,13 +174,6 @@ def alike(name: str, outages: list[OutagePart]) -> list[OutagePart]:
     return [one for one in outages if thing in (f"{one.kind} {Path(one.thing).name}", one.kind)]
 
 
-def found_for(name: str, outages: list[OutagePart], near: float) -> OutagePart:
-    """The outage of a kind and thing that begins next to a time."""
-    found = alike(name, outages)
-    assert found, f"{name}: none of {[(one.kind, one.thing) for one in outages]}"
-    return min(found, key=lambda one: abs(one.wall - near))
-
-
 def test_outages_of_all_kinds_are_booked_within_an_interval(rehearsal: Rehearsal) -> None:
     rehearsal.book()
     rehearsal.play(plan_of(rehearsal))
@@ -203,13 +185,15 @@ def test_outages_of_all_kinds_are_booked_within_an_interval(rehearsal: Rehearsal
     gaps = sorted(b.steady - a.steady for a, b in pairwise(looks))
     interval = max(EVERY_S, gaps[-2])  # a loaded machine looks less often; the last is the kill
     outages = stability_result(entries).data.outages
-    problems = []
-    taken = set()
+    problems, taken = [], set()
     for name, times in rehearsal.planted.items():
         if not name:
             continue
         begun, ended = times[:2], times[2:]
-        one = found_for(name, outages, begun[1])
+        found = alike(name, outages)
+        assert found, f"{name}: none of {[(one.kind, one.thing) for one in outages]}"
+        distances = [abs(one.wall - begun[1]) for one in found]
+        one = found[distances.index(min(distances))]
         taken.add(one.id)
         slack = interval + 3.0
         if name == "node down n1":

@@ -52,10 +52,8 @@ KILLED = "1|2026-11-27T14:37:18|2026-11-27T14:38:06|c002|NODE_FAIL\n"
 CONTACT = "slurm_load_node error: Unable to contact slurm controller (connect failure)"
 
 
-def at(text: str) -> float:
-    found = slurm_seconds(f"2026-11-27T{text}")
-    assert found is not None
-    return found
+def at(text: str) -> float | None:
+    return slurm_seconds(f"2026-11-27T{text}")
 
 
 class CannedSite:
@@ -66,22 +64,18 @@ class CannedSite:
 
     def __init__(self, **said: str) -> None:
         self.said = {"nodes": NODES, "config": CONFIG.format("slurmdbd", "none"), **said}
-        self.asked: list[str] = []
 
     def ask(self, argv: Any, given: bytes = b"", **_: Any) -> Answer:
         command = " ".join(argv)
-        self.asked.append(command)
         if fault := self.said.get("fault"):
             return Answer(127 if "No such file" in fault else 1, "", fault)
         for words, out in (
             ("show node", self.said["nodes"]),
             ("show partition", PARTITIONS),
             ("show config", self.said["config"]),
-            ("sacctmgr", self.said.get("events", EVENTS)),
+            ("sacctmgr", EVENTS),
             ("sacct ", KILLED),
             ("squeue", KILLED),
-            ("show job", self.said.get("job", "")),
-            ("sbatch", "8\n"),
         ):
             if words in command:
                 return Answer(0, out, "")
@@ -195,38 +189,33 @@ def test_a_second_booker_is_refused_while_one_is_at_work_and_not_after_its_kill(
 
 
 @pytest.fixture
-def booked(tmp_path, monkeypatch) -> WatchFolder:
+def booked(folder) -> WatchFolder:
     """A ledger with one outage, which is at its end."""
-    monkeypatch.chdir(tmp_path)
-    folder = WatchFolder(tmp_path / "results/stability/walk")
-    folder.path.mkdir(parents=True)
-    folder.add(watch(mtbi_s=3600.0))
+    ledger = WatchFolder(folder / "results/stability/walk")
+    ledger.path.mkdir(parents=True)
+    ledger.add(watch(mtbi_s=3600.0))
     for number, out in enumerate(["", "down", "", ""]):
         nodes = {"n1": NodeState(out)}  # type: ignore[arg-type]
-        folder.add(look_of(1e9 + number, 1200.0 * number, nodes=nodes))
-    return folder
+        ledger.add(look_of(1e9 + number, 1200.0 * number, nodes=nodes))
+    return ledger
 
 
-def test_a_class_needs_an_outage_a_name_and_a_reason_and_options_as_they_were(booked, capsys):
+def test_a_class_needs_an_outage_a_name_and_a_reason_and_options_as_they_were(booked, said):
     wanted = ["contract", "watch", "--site", "walk"]
-    assert main([*wanted, "--json"]) == 3
-    report = capsys.readouterr().out
-    published("contract-watch", report)
-    outage = report.partition('"id": "')[2].partition('"')[0]
+    (one,) = published("contract-watch", said(3, *wanted, "--json"))["outages"]
+    outage = one["id"]
     named = ["--by", "A. Buyer", "--reason", "fuse"]
     other = "20010909T014641Z-node-down-n2"
     for words in ([f"{outage}=vendor"], [f"{outage}=ghost", *named], [f"{other}=vendor", *named]):
         assert main([*wanted, "--class", *words]) == 2
     assert main([*wanted, "--class", f"{outage}=vendor", *named]) == 0
-    main(wanted)
-    assert f"{outage} is vendor, says A. Buyer" in capsys.readouterr().out
+    assert f"{outage} is vendor, says A. Buyer" in said(1, *wanted)
     assert (booked.path / "report" / "index.html").exists()
-    assert main([*wanted, "--once", "--mtbi", "2h"]) == 2
-    assert "this phase has `mtbi_s` 3600.0" in capsys.readouterr().err
+    assert "this phase has `mtbi_s` 3600.0" in said(2, *wanted, "--once", "--mtbi", "2h")
 
 
 @pytest.mark.parametrize(
-    ("site", "words", "said"),
+    ("site", "words", "told"),
     [
         ("virtual", ["--once"], "a phase begins with --every and --for"),
         ("virtual", ["--once", "--every", "2h", "--for", "1h"], "no look would be in the phase"),
@@ -234,15 +223,13 @@ def test_a_class_needs_an_outage_a_name_and_a_reason_and_options_as_they_were(bo
         ("nosuch", ["--once", "--every", "60s", "--for", "30d"], "nosuch"),
     ],
 )
-def test_a_phase_that_cannot_begin_is_refused_and_leaves_nothing(site, words, said, folder, capsys):
-    assert main(["contract", "watch", "--site", site, *words]) == 2
-    assert said in capsys.readouterr().err
+def test_a_phase_that_cannot_begin_is_refused_and_leaves_nothing(site, words, told, folder, said):
+    assert told in said(2, "contract", "watch", "--site", site, *words)
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
 def test_the_pages_units_are_accepted_by_systemd(tmp_path):
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("no systemd-analyze")
     page = (ROOT / "plugins/contract/docs/stability.md").read_text()
     units = re.findall(r"```ini file=(\S+)\n(.*?)```", page, re.DOTALL)
     assert [name for name, _ in units] == ["assay-watch.service", "assay-watch.timer"]
@@ -258,6 +245,6 @@ def test_looks_that_take_longer_than_an_interval_follow_each_other(tmp_path, mon
     looks = iter([True, True, False])
     monkeypatch.setattr(command, "_looking", lambda *_: None)
     monkeypatch.setattr(command, "_look", lambda *_: next(looks))
-    watch = WatchTerms(at=0.0, site="s", every_s=1e-9, length_s=1.0)
-    command.book(WatchFolder(tmp_path), watch, once=False)
+    terms = WatchTerms(at=0.0, site="s", every_s=1e-9, length_s=1.0)
+    command.book(WatchFolder(tmp_path), terms, once=False)
     assert [*looks] == []
