@@ -102,11 +102,9 @@ def vetted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vetted]:
         yield cluster, folder
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_found(vetted: Vetted, name: str) -> None:
-    fault = FAULTS[name]
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_planted_fault_is_found(vetted: Vetted, fault: Fault) -> None:
     found = with_fault(*vetted, fault)
-    print(found.line)
     assert (found.word, fault.said in found.line) == (fault.word, True), found.line
 
 

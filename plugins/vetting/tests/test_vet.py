@@ -8,15 +8,12 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from unittest.mock import Mock
 
-import msgspec
 import pytest
 
 from assay.cli import main
@@ -26,57 +23,43 @@ from plugins.vetting import judge
 from plugins.vetting.command import guarded
 from plugins.vetting.folder import VetFolder
 from plugins.vetting.local import LocalVetting, VetRequest, look_at_facts, node_name, summary
-from plugins.vetting.nodes import DrainEntry, Drains, vet_by_slurm
+from plugins.vetting.nodes import DrainEntry, Drains, own_command, vet_by_slurm
 from plugins.vetting.tests.test_vet_on_cluster import write_reference
 from records.forms import as_bytes
 from records.site.node_facts import NodeFacts
 from virtual_cluster.host import tries
 
-ASSAY = str(Path(sys.executable).with_name("assay"))
 pytestmark = pytest.mark.usefixtures("vets_alone", "believed")
 
 
 def vet(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """A vetting that has time on a busy machine, too."""
-    argv = [ASSAY, "vet", "--local", "--budget", "600", "--folder", str(folder), *words]
+    argv = [own_command(), "vet", "--local", "--budget", "600", "--folder", str(folder), *words]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
-
-
-def last_line(ended: subprocess.CompletedProcess[str]) -> str:
-    return ended.stdout.splitlines()[-1]
-
-
-def reference(folder: Path, **facts: str) -> None:
-    """A reference of nodes like this one, with these facts replaced."""
-    folder.mkdir(exist_ok=True)
-    write_reference(folder, judge.Vetting(id="", node="", at="", facts=look_at_facts()), **facts)
 
 
 def test_without_a_reference_there_are_facts_figures_and_the_command_that_makes_one(tmp_path):
     ended = vet(tmp_path, "--steps", "facts,latency")
     assert ended.returncode == 3
-    assert "facts: Linux" in ended.stdout.splitlines()[0]
-    assert "memory latency" in ended.stdout.splitlines()[1]
-    assert "no reference" in last_line(ended)
-    assert "assay vet --reference" in last_line(ended)
+    first, second, *_, last = ended.stdout.splitlines()
+    assert "facts: Linux" in first
+    assert "memory latency" in second
+    assert "no reference" in last and "assay vet --reference" in last
 
 
 def test_a_record_has_all_that_was_said_and_is_the_only_file(tmp_path):
     ended = vet(tmp_path, "--steps", "arithmetic,disk", "--json")
-    told = msgspec.json.decode(ended.stdout, type=judge.Vetting)
+    told = judge.vetting_of(ended.stdout)
     assert {one.metric for one in told.figures} == {"core_share", "dgemm_rate", "disk_rate"}
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files == [VetFolder(tmp_path).record_path(told)]
-    assert msgspec.json.decode(files[0].read_bytes(), type=judge.Vetting) == told
+    assert judge.vetting_of(files[0].read_bytes()) == told
 
 
 @pytest.mark.full
 def test_five_vettings_make_a_reference_and_the_next_one_is_judged_by_it(tmp_path):
-    made = vet(tmp_path, "--steps", "latency", "--reference")
-    assert made.returncode == 0
-    told = msgspec.json.decode(
-        vet(tmp_path, "--steps", "latency", "--json").stdout, type=judge.Vetting
-    )
+    assert vet(tmp_path, "--steps", "latency", "--reference").returncode == 0
+    told = judge.vetting_of(vet(tmp_path, "--steps", "latency", "--json").stdout)
     assert told.figures[0].level is not None
     assert told.figures[0].compared_with.partition(" that vary")[0] == "itself, 5 vettings"
 
@@ -90,10 +73,11 @@ def test_five_vettings_make_a_reference_and_the_next_one_is_judged_by_it(tmp_pat
     ],
 )
 def test_facts_are_held_against_those_of_the_peers(tmp_path, facts, status, told):
-    reference(tmp_path, **facts)
+    like_this = judge.Vetting(id="", node="", at="", facts=look_at_facts())
+    write_reference(tmp_path, like_this, **facts)
     ended = vet(tmp_path, "--steps", "facts")
     assert ended.returncode == status
-    assert last_line(ended).startswith(f"{node_name()} {told}")
+    assert ended.stdout.splitlines()[-1].startswith(f"{node_name()} {told}")
 
 
 def test_as_a_prolog_bad_input_drains_no_node(tmp_path):
@@ -122,7 +106,7 @@ def test_a_vetting_that_hangs_or_fails_ends_as_suspect():
 def test_a_killed_vetting_leaves_no_process_and_no_part_of_a_file(tmp_path):
     """Killed as it begins, and as it looks at mounts, multiplies matrices, writes to the disk."""
     folder = VetFolder(tmp_path / "f")
-    words = [ASSAY, "vet", "--local", "--budget", "600", "--disk", str(tmp_path)]
+    words = [own_command(), "vet", "--local", "--budget", "600", "--disk", str(tmp_path)]
     marked = os.environ | {"ASSAY_TEST_MARK": tmp_path.name}
     for last in ("", "facts: ", "memory latency ", "memory bandwidth "):
         with subprocess.Popen(
@@ -215,8 +199,8 @@ def test_without_a_policy_or_an_answer_or_a_log_nothing_is_drained(tmp_path):
     assert slurm.updates == 0
 
 
-#: Two partitions of a cluster, unlike nodes in each.
-PARTITIONS = {"slim": ["t1", "t2", "t3"], "thick": ["f1", "f2", "f3"]}
+#: Nodes of a partition of a cluster, and of all, which are unlike.
+NODES = {"thick": ["f1", "f2", "f3"], None: ["t1", "t2", "t3", "f1", "f2", "f3"]}
 
 
 class CutSite:
@@ -229,9 +213,7 @@ class CutSite:
 
     def ask(self, argv: Sequence[str], **_: object) -> Answer:
         options = dict(word.partition("=")[::2] for word in argv)
-        among = PARTITIONS.get(
-            options.get("--partition", ""), [*chain.from_iterable(PARTITIONS.values())]
-        )
+        among = NODES[options.get("--partition")]
         if argv[0] == "sinfo":
             return Answer(0, "".join(f"{node} idle\n" for node in among), "")
         named = options["--nodelist"].split(",")
@@ -249,10 +231,7 @@ def test_nodes_and_neighbours_are_those_of_the_partition(tmp_path, monkeypatch, 
     assert main(words) == 0
     assert sorted(capsys.readouterr().out.split()) == ["f1,f2", "f1,f3", "f2,f3"]
     assert main([*words, "--reference"]) == 0
-    made = [
-        "f1 measured for the reference; record none",
-        "f2 measured for the reference; record none",
-    ]
+    made = [f"{node} measured for the reference; record none" for node in ("f1", "f2")]
     assert sorted(capsys.readouterr().out.splitlines()[:2]) == made
     assert main([*words, "t1"]) == 2
     assert "partition thick has no node t1; it has f[1-3]" in capsys.readouterr().err
@@ -310,15 +289,8 @@ def test_only_an_unfit_or_disturbed_figure_takes_the_better_look(
     tmp_path, monkeypatch, first, second, word
 ):
     centre = math.log(4e10)
-    level = judge.Level(
-        centre=centre,
-        spread=0.02,
-        noise=0.02,
-        freedom=16,
-        worst=centre - 0.04,
-        nodes=4,
-        vettings=20,
-    )
+    rest = {"freedom": 16, "worst": centre - 0.04, "nodes": 4, "vettings": 20}
+    level = judge.Level(centre=centre, spread=0.02, noise=0.02, **rest)
     kinds = {"": judge.KindReference(levels={"stream_triad": level})}
     reference = judge.Reference(made_at="2020-01-01T00:00:00Z", kinds=kinds, fit=[])
     (tmp_path / "reference.json").write_bytes(as_bytes(reference))

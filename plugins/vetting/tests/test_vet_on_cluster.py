@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from assay import ROOT
@@ -27,7 +26,7 @@ from virtual_cluster import Cluster
 from virtual_cluster.host import SLURM_CONF, SYSTEM_PATH, end
 from virtual_cluster.namespaces import to_user
 from virtual_cluster.state import folders, load_state
-from virtual_cluster.tests.clusters import made
+from virtual_cluster.tests.clusters import made, run_in
 
 __all__ = ["pytestmark"]
 PAGE = Path(__file__).parents[1] / "docs" / "vetting.md"
@@ -69,8 +68,6 @@ ONCE = """\
 rm "$TMPDIR/seen" && exit 1; touch "$TMPDIR/seen"
 echo '{"assay": "metric", "name": "memory_latency", "unit": "s", "value": 1e3}'
 """
-
-
 Ended = subprocess.CompletedProcess[str]
 
 
@@ -145,13 +142,8 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-def told(cluster: Cluster, *words: str) -> str:
-    argv = cluster.user_command(list(words))
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-
-
 def state_of(cluster: Cluster, node: str) -> str:
-    return fields(told(cluster, "scontrol", "show", "node", node, "--oneliner"))["State"]
+    return fields(run_in(cluster, "scontrol", "show", "node", node, "--oneliner"))["State"]
 
 
 def on_n1(cluster: Cluster, folder: Path, *words: str, within: Sequence[str] = ()) -> list[str]:
@@ -165,7 +157,7 @@ def on_n1(cluster: Cluster, folder: Path, *words: str, within: Sequence[str] = (
 
 
 def ended(argv: Sequence[str]) -> Ended:
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=240)
 
 
 def write_reference(folder: Path, vetting: Vetting, made_at: str = PAST, **further: str) -> None:
@@ -183,7 +175,7 @@ def prepared(cluster: Cluster, name: str, *, unfit: bool, made_at: str = PAST) -
     (folder / "site-config" / "mysite").mkdir(parents=True)
     (folder / "site-config" / "mysite" / "site.yaml").write_text(SITE.format(folder=folder))
     words = [own_command(), "vet", "--local", "--json", "--unkept", "--steps=facts"]
-    vetting = msgspec.json.decode(ended(on_n1(cluster, folder, *words)).stdout, type=Vetting)
+    vetting = vetting_of(ended(on_n1(cluster, folder, *words)).stdout)
     lost = {"file_systems./scratch": "lustre"} if unfit else {}
     write_reference(folder, vetting, made_at, **lost)
     return folder
@@ -208,7 +200,7 @@ def test_without_a_fault_a_fit_node_is_not_drained_and_an_unfit_one_is(cluster: 
     said = vet(cluster, prepared(cluster, "unfit", unfit=True), "--steps=facts").stdout
     assert "drained, reason: assay: file_systems./scratch is none, not lustre" in said
     assert "DRAIN" in state_of(cluster, "n1")
-    told(cluster, "scontrol", "update", "NodeName=n1", "State=RESUME")
+    run_in(cluster, "scontrol", "update", "NodeName=n1", "State=RESUME")
 
 
 @pytest.mark.full(sample=2)
@@ -228,17 +220,11 @@ def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: st
             script = "#!/bin/sh\n" * (place.name in {"program", "scontrol"})
             place.write_text(script + content)
             place.chmod(0o755)
-    beside = subprocess.Popen(
-        on_n1(cluster, folder, sys.executable, "-c", fault.beside or "print()"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert beside.stdout
-    beside.stdout.readline()
-    try:
+    other = on_n1(cluster, folder, sys.executable, "-c", fault.beside or "print()")
+    with subprocess.Popen(other, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as beside:
+        assert beside.stdout
+        beside.stdout.readline()
         called = vet(cluster, folder, *fault.words, inside=fault.inside)
-    finally:
-        beside.communicate()
     assert called.returncode == 0, called.stderr
     (line,) = called.stdout.splitlines()
     word = "unfit" if fault.unfit and "was killed" not in line else "suspect"
@@ -262,25 +248,23 @@ def test_a_history_that_cannot_be_read_drains_no_node_and_is_named(cluster: Clus
     assert "DRAIN" not in state_of(cluster, "n1")
 
 
-def in_job(cluster: Cluster, nodes: int, *words: str) -> subprocess.CompletedProcess[str]:
+def in_job(cluster: Cluster, nodes: int, *words: str) -> Ended:
     folder = f"--folder={cluster.site_facts()['home_dir']}/job"
     argv = ["salloc", "--quiet", f"-N{nodes}", own_command(), "vet", "--job", folder, *words]
-    return subprocess.run(
-        cluster.user_command(argv), capture_output=True, text=True, check=False, timeout=240
-    )
+    return ended(cluster.user_command(argv))
 
 
 def test_inside_a_job_the_good_nodes_are_listed_for_what_follows(cluster: Cluster) -> None:
-    ended = in_job(cluster, 2, "--steps=facts")
-    assert ended.returncode == 3, ended.stderr
-    assert "good n[1-2]" in ended.stdout.splitlines()
+    called = in_job(cluster, 2, "--steps=facts")
+    assert called.returncode == 3, called.stderr
+    assert "good n[1-2]" in called.stdout.splitlines()
 
 
 def test_inside_a_job_each_node_measures_its_link_to_others_of_the_job(cluster: Cluster) -> None:
-    ended = in_job(cluster, 3, "--steps=facts,link", "--json")
-    found = [vetting_of(line) for line in ended.stdout.splitlines()]
+    called = in_job(cluster, 3, "--steps=facts,link", "--json")
+    found = [vetting_of(line) for line in called.stdout.splitlines()]
     linked = {one.node: one for one in found if one.figures}
-    assert {*linked} == {"n1", "n2", "n3"}, ended.stderr
+    assert {*linked} == {"n1", "n2", "n3"}, called.stderr
     for node, one in linked.items():
         assert {figure.metric for figure in one.figures} == {"link_in", "link_out"}
         assert {node, *one.neighbour.split(",")} == {*linked}
@@ -302,28 +286,27 @@ def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluste
     settings = settings.replace("IDLE,CYCLE", "ANY,CYCLE")
     with (folders(cluster.name).root / "etc" / "slurm.conf").open("a") as file:
         file.write("\n".join(one for one in settings.splitlines() if "Epilog" not in one) + "\n")
-    told(cluster, "scontrol", "reconfigure")
+    run_in(cluster, "scontrol", "reconfigure")
     log = folder / "log"
     # The log has a drain before Slurm does it, and says then of another node why it is none.
     wait_for(lambda: any("DRAIN" in state_of(cluster, n) for n in nodes))
     wait_for(lambda: "at most 1 drain an hour" in log.read_text())
     (drained,) = [n for n in nodes if "DRAIN" in state_of(cluster, n)]  # one: the cap
-    shown = told(cluster, "scontrol", "show", "node", drained, "-o")
+    shown = run_in(cluster, "scontrol", "show", "node", drained, "-o")
     assert "assay: file_systems./scratch is none, not lustre" in shown
     record = next((folder / "records" / drained).iterdir())
-    write_reference(folder, msgspec.json.decode(record.read_bytes(), type=Vetting))
+    write_reference(folder, vetting_of(record.read_bytes()))
     # A vetting says so after Slurm has done it.
     wait_for(lambda: "resumed: fit again" in log.read_text())
     assert "DRAIN" not in state_of(cluster, drained)
-    told(cluster, "srun", "--mpi=none", "-w", drained, "true")  # through the prolog
+    run_in(cluster, "srun", "--mpi=none", "-w", drained, "true")  # through the prolog
 
 
 @pytest.mark.full
 def test_a_dead_controller_drains_no_node_and_is_named(cluster: Cluster) -> None:
     folder = prepared(cluster, "dead", unfit=True)
     state = load_state(cluster.name)
-    assert state
-    assert end(state.processes["slurmctld"])  # the last test: nothing answers from now on
+    assert state and end(state.processes["slurmctld"])  # the last test: nothing answers from now on
     called = vet(cluster, folder, "--steps=facts")
     site = ["--site", f"virtual:{cluster.name}", "--folder", str(folder)]
     asked = ended([own_command(), "vet", *site, "n1"])

@@ -140,6 +140,4 @@ def test_the_history_of_vettings_gives_the_reference(tmp_path) -> None:
                 store.add(night, [NightValues(key, (float(value),))])
         history = read_history(store, "nodes", "vet")
     level = reference_of(history, "2026-03-01T00:00:00Z").kinds["k"].levels["stream_triad"]
-    figure = Figure(metric="stream_triad", value=4e10 * 0.97, unit="bytes/s")
-    judged = judged_figure(figure, "n3", KindReference(levels={"stream_triad": level}))
-    assert judged.word != "unfit"
+    assert word_of(level, 4e10 * 0.97, "n3") != "unfit"
