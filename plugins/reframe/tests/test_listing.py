@@ -8,15 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from plugins.reframe.lister import _folder_of
-from plugins.reframe.listing import (
-    ListedReference,
-    Listing,
-    Surroundings,
-    end_of_output,
-    list_files,
-)
+from plugins.reframe.listing import Listing, Surroundings, end_of_output, list_files
 
 TEST = """
 import reframe as rfm
@@ -119,10 +114,8 @@ def test_a_class_is_described(tmp_path: Path) -> None:
     assert found.refused == ""
     ring, open_, fatal = found.classes
     assert (ring.name, ring.kind, ring.doc) == ("Ring", "run", "Sends a token around.")
-    assert [(p.name, p.values) for p in ring.parameters] == [
-        ("size", [1, 2]),
-        ("measures", [["bw", "bandwidth"]]),
-    ]
+    parameters = [(p.name, p.values) for p in ring.parameters]
+    assert parameters == [("size", [1, 2]), ("measures", [["bw", "bandwidth"]])]
     variables = [(v.name, v.value, v.required) for v in ring.variables]
     assert variables == [("laps", None, True), ("label", "x", False)]
     assert [(one.name, one.test_class, one.kind, one.scope) for one in ring.fixtures] == [
@@ -133,7 +126,8 @@ def test_a_class_is_described(tmp_path: Path) -> None:
     assert (first.valid_systems, first.valid_prog_environs) == (["+remote"], ["PrgEnv-gnu", "+mpi"])
     assert (first.num_tasks, first.modules) == (0, ["ring/1.0"])
     assert [(f.name, f.unit) for f in first.figures] == [("rate", "MB/s")]
-    assert first.references == [ListedReference("daint:gpu", "rate", 10.0, -0.1, None, "MB/s")]
+    (reference,) = map(astuple, first.references)
+    assert reference == ("daint:gpu", "rate", 10.0, -0.1, None, "MB/s")
     assert second.refused == "skipped: too large"
     assert second.parameters == {"size": 2, "measures": ["bw", "bandwidth"]}
     # A library class leaves systems and ranks to the campaign.
@@ -177,8 +171,8 @@ def test_a_folder_that_is_removed_while_modules_are_looked_for_has_none(
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    file = str(tmp_path / "there/apps/hpl.py")
-    assert _folder_of("wanted", file, str(tmp_path)) == str(tmp_path / "there")
+    found = _folder_of("wanted", f"{tmp_path}/there/apps/hpl.py", str(tmp_path))
+    assert found == f"{tmp_path}/there"
 
 
 def test_a_line_that_only_ends_a_colour_is_no_last_line_of_an_output() -> None:

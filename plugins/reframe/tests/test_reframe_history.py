@@ -2,7 +2,6 @@
 """What ReFrame logged comes into a history, once, and its planted faults are found."""
 
 import json
-import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -11,18 +10,17 @@ from typing import Any
 import pytest
 
 from bench.tests.simulated.reframe_logs import SLOW_NODE, log_lines, step_at, write_logs
+from checks.common.tests.program_runs import ran
 from plugins.reframe.command import import_files, surveys_of
 from plugins.reframe.imported import CAMPAIGN, nodes_of, stored_launches
 from plugins.reframe.survey import Survey
 from plugins.reframe.survey_launches import ImportForm
 from records.errors import AssayError
 from records.history.model import Night, NightValues, SeriesKey
-from records.history.reading import read_history
 from records.history.store import Store
 from reports.verdicts.nightly.judge import check_history
 
 NIGHTS, REPEATS = 60, 3
-
 Case = dict[str, Any]
 SESSION = {"data_version": "4.2", "time_start_unix": 1.7e9, "time_end_unix": 1.8e9}
 #: A test case of a report.
@@ -44,10 +42,9 @@ def reported(folder: Path, *cases: Case, **info: Any) -> ImportForm:
 
 
 def values_of(history: Path) -> dict[str, list[tuple[int, ...] | float]]:
-    with Store(history) as store:
-        read = read_history(store, "daint", CAMPAIGN)
-    names = [key.title + key.case_id for key in read.series]
-    return dict(zip(names, read.values.tolist(), strict=True))
+    (found,) = surveys_of(history, "daint", CAMPAIGN)
+    names = [key.title + key.case_id for key in found.history.series]
+    return dict(zip(names, found.history.values.tolist(), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -179,11 +176,9 @@ def test_local_times_alone_and_a_description_of_two_lines_are_read(tmp_path: Pat
     )
     form = import_files(tmp_path / "h.sqlite", [tmp_path], "Europe/Zurich")
     assert (form.added, form.nights, form.unread) == (3, 2, 0)
-    with Store(tmp_path / "h.sqlite") as store:
-        ((site, campaign, _),) = store.groups()
-        history = read_history(store, site, campaign)
-    assert history.nights[0].started_at == "2026-03-01T22:30:00Z"
-    assert history.series[0].better == "unknown"
+    (found,) = surveys_of(tmp_path / "h.sqlite", None, None)
+    assert found.history.nights[0].started_at == "2026-03-01T22:30:00Z"
+    assert found.history.series[0].better == "unknown"
 
 
 def test_what_cannot_be_read_is_counted_with_file_and_line(tmp_path: Path) -> None:
@@ -223,11 +218,10 @@ def test_nan_is_no_value(tmp_path: Path) -> None:
     form = reported(tmp_path, CASE | {"result": "fail", "perfvalues": values})
     assert (form.added, form.unread) == (1, 0)
     with Store(tmp_path / "h.sqlite") as store:
-        history = read_history(store, "d", CAMPAIGN)
-        assert history.nights[0].statuses == {"wrong": 1}
         ((*_, counts, figures),) = stored_launches(store, "d", CAMPAIGN)
     assert (counts, figures[:, 1].tolist()) == ([1], [2e6])
     (found,) = surveys_of(tmp_path / "h.sqlite", None, None)
+    assert found.history.nights[0].statuses == {"wrong": 1}
     assert [(one.launches, one.failed, one.hidden) for one in found.tests] == [(1, 1, 0)]
     assert form.not_numbers == 1
 
@@ -240,9 +234,7 @@ def test_a_log_of_reframe_3_is_refused_with_its_version(tmp_path: Path) -> None:
     assert told.reason == "written by ReFrame 3.1-dev0; 4.6 and later are read"
 
 
-def test_an_old_report_is_refused_and_a_case_without_a_job_ends_with_its_session(
-    tmp_path: Path,
-) -> None:
+def test_an_old_report_is_refused_and_a_jobless_case_ends_with_its_session(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match=r"data version 3\.1; 4\.0 and later are read"):
         reported(tmp_path, CASE, data_version="3.1")
     jobless = CASE | {"job_completion_time_unix": None, "jobid": None}
@@ -289,21 +281,16 @@ class Stream(rfm.RunOnlyRegressionTest):
     def triad(self):
         return sn.extractsingle(r'triad (\\S+)', self.stdout, 1, float)
 """
-CONFIGURATION = """
-import reframe.core.settings as settings
-site_configuration = settings.site_configuration
-site_configuration['storage'] = [{'enable': True, 'sqlite_db_file': 'FOLDER/results.db'}]
-"""
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("session")
     (folder / "stream.py").write_text(TEST)
-    (folder / "cfg.py").write_text(CONFIGURATION.replace("FOLDER", str(folder)))
-    words = "-C cfg.py -c stream.py -r --repeat=2 --perflogdir=logs --report-file=report.json"
+    words = "-c stream.py -r --repeat=2 --perflogdir=logs --report-file=report.json"
     command = [str(Path(sys.executable).with_name("reframe")), *words.split()]
-    subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    stored = {"RFM_ENABLE_RESULTS_STORAGE": "1", "RFM_SQLITE_DB_FILE": f"{folder}/results.db"}
+    ran(command, stored, cwd=folder)
     return folder
 
 
@@ -313,22 +300,19 @@ def test_what_reframe_writes_is_one_set_of_launches(session: Path, tmp_path: Pat
     for other in (session / "report.json", session / "results.db", session):
         form = taken(tmp_path / "h.sqlite", other)
         assert (form.added, form.unread, form.known >= 4) == (0, 0, True)
-    with Store(tmp_path / "h.sqlite") as store:
-        history = read_history(store, "generic", CAMPAIGN)
-    assert history.values.tolist() == [[99.125e6], [99.125e6]]
-    assert {key.better for key in history.series} == {"higher"}
-    assert history.nights[0].imported
+    (found,) = surveys_of(tmp_path / "h.sqlite", "generic", CAMPAIGN)
+    assert found.history.values.tolist() == [[99.125e6], [99.125e6]]
+    assert {key.better for key in found.history.series} == {"higher"}
+    assert found.history.nights[0].imported
 
 
-def test_variants_that_names_do_not_tell_apart_are_series_of_their_own(
-    session: Path, tmp_path: Path
-) -> None:
+def test_variants_that_have_one_name_are_series_of_their_own(session: Path, tmp_path: Path) -> None:
     """ReFrame leaves what `-P` varies out of the name, as it does the number of a repeat."""
-    words = "-C cfg.py -c stream.py -r -n Stream.*n=1 -P num_cpus_per_task=1,2"
+    words = "-c stream.py -r -n Stream.*n=1 -P num_cpus_per_task=1,2"
     command = [str(Path(sys.executable).with_name("reframe")), *words.split()]
-    command += [f"--perflogdir={tmp_path}/logs", f"--report-file={tmp_path}/report.json"]
-    command += [f"--prefix={tmp_path}"]
-    subprocess.run(command, cwd=session, stdout=subprocess.DEVNULL, check=True)
+    places = {"perflogdir": "logs", "report-file": "report.json", "prefix": ""}
+    command += [f"--{option}={tmp_path / name}" for option, name in places.items()]
+    ran(command, cwd=session)
     for name in ("logs", "report.json"):
         form = taken(tmp_path / f"{name}.sqlite", tmp_path / name)
         assert (form.added, form.series, form.unread) == (2, 2, 0)

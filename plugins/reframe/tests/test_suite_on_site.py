@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay reframe suite`: the classes of a suite, and which of them a site can run."""
 
-import sysconfig
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.cli.main import main
 from assay.tests.published_forms import published
 from plugins.reframe.listing import Surroundings, configuration_for
 from plugins.reframe.suite_cases import SuiteForm, suite_form
 from plugins.reframe.tests.test_listing import TEST
-from records.errors import ExitStatus
+from plugins.reframe.tests.test_suites_on_cluster import TUTORIAL
 
 LONG: dict[str, Any] = {"name": "long", "features": ["cpu"], "extras": {"cores": 8, "share": 0.5}}
 LONG |= {"processor": {"num_cpus": 8}}
@@ -98,15 +96,9 @@ def test_a_class_fits_as_reframe_matches(tmp_path: Path) -> None:
 
 def test_reframe_s_own_tutorial_is_listed() -> None:
     """It comes with ReFrame's package; many of its tests have one name."""
-    tutorial = Path(sysconfig.get_path("data")) / "share/doc/reframe-hpc/examples/tutorial"
-    form = suite_form(tutorial, Surroundings(configuration=SITE), None)
+    form = suite_form(Path(TUTORIAL), Surroundings(configuration=SITE), None)
     assert len(form.classes) == 37
     assert [Path(one.file).name for one in form.files if one.refused] == ["stream_workflows.py"]
-
-
-def told(capsys, *words: str, status: ExitStatus = ExitStatus.PASS) -> str:
-    assert main(["reframe", "suite", *words]) == status
-    return str(capsys.readouterr().out)
 
 
 SUITE = """
@@ -132,34 +124,33 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_suite_is_listed_with_what_the_site_can_run(capsys, files):
-    words = (str(files), "--site", "virtual")
-    text = " ".join(told(capsys, *words, status=ExitStatus.FAIL).split())
+def test_a_suite_is_listed_with_what_the_site_can_run(said, files):
+    words = ("reframe", "suite", str(files), "--site", "virtual")
+    text = said(1, *words)
     assert "exits.py refused: ends the process that loads it, with status 3" in text
     assert "give it with --env SCRATCH=VALUE" in text
     assert "2 files, 2 refused; 0 classes, 0 run here" in text
-    text = " ".join(told(capsys, *words, "--env", "SCRATCH=/scratch").split())
+    text = said(0, *words, "--env", "SCRATCH=/scratch")
     assert "Island: run, 1 variant; runs here in mpich, mpich-hydra," in text
     assert "Remote: run, 1 variant; not here: asks for system daint:gpu; virtual:all has" in text
     assert "2 files, 1 refused; 2 classes, 1 run here" in text
 
 
-def test_a_suite_is_listed_for_no_site(capsys, files):
-    words = (str(files / "island.py"), "--env", "SCRATCH=/scratch")
-    text = " ".join(told(capsys, *words).split())
-    assert "Remote: run, 1 variant; asks for systems daint:gpu; environments +mpi" in text
-    found = published("reframe-suite", told(capsys, *words, "--json"))
+def test_a_suite_is_listed_for_no_site(said, files):
+    words = ("reframe", "suite", str(files / "island.py"), "--env", "SCRATCH=/scratch")
+    told = "Remote: run, 1 variant; asks for systems daint:gpu; environments +mpi"
+    assert told in said(0, *words)
+    found = published("reframe-suite", said(0, *words, "--json"))
     assert [one["name"] for one in found["classes"]] == ["Island", "Remote"]
     assert found["files"][0]["classes"][1]["variants"][0]["valid_systems"] == ["daint:gpu"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "told"),
     [
         (("/nonexistent",), "/nonexistent: no such file"),
         (("/", "--env", "SCRATCH"), "allowed is NAME=VALUE"),
     ],
 )
-def test_a_wrong_suite_is_refused(capsys, words, said):
-    assert main(["reframe", "suite", *words]) == ExitStatus.BAD_INPUT
-    assert said in capsys.readouterr().err
+def test_a_wrong_suite_is_refused(said, words, told):
+    assert told in said(2, "reframe", "suite", *words)

@@ -21,9 +21,7 @@ from plugins.reframe.classes import outcomes as of_suites
 from plugins.reframe.tests.test_suites import MAP, entry, planned
 
 pytestmark = pytest.mark.full
-
 __all__ = ["planned"]
-
 SESSION = Path(str(sys.modules["checks.common.registry"].__file__)).parent / "session"
 #: ReFrame's scheduler for this machine, with what Slurm's adds to a job.
 SETTINGS = """
@@ -43,10 +41,8 @@ site_configuration["systems"][0]["partitions"][0]["scheduler"] = "here"
 #: What a site sets for its own ReFrame: another system, and another meaning of "passed".
 OF_SITE = {"RFM_SYSTEM": "daint:gpu", "RFM_TRAP_JOB_ERRORS": "1", "RFM_MODULE_MAP_FILE": "/none"}
 TWENTY = """\
-# SPDX-License-Identifier: Apache-2.0
 import reframe as rfm
 import reframe.utility.sanity as sn
-
 
 @rfm.simple_test
 class Twenty(rfm.RunOnlyRegressionTest):
@@ -74,8 +70,9 @@ class Twenty(rfm.RunOnlyRegressionTest):
 """
 
 
-def session(plan, folder: Path, settings: Path) -> list[Outcome]:
+def session(plan, folder: Path) -> list[Outcome]:
     """The outcomes of a session with one launch of each case."""
+    (folder / "settings.py").write_text(SETTINGS)
     launches = [*launches_to_come(plan, [])]
     site = {**load_site("here").session_data(), "reframe_prefix": str(folder)}
     template = {"launcher": "assay-template", "launcher_command": "env RANKS={ranks}"}
@@ -95,7 +92,7 @@ def session(plan, folder: Path, settings: Path) -> list[Outcome]:
     reading, writing = os.pipe()
     argv = [
         *(sys.executable, "-P", "-m", "checks.common.session.command_line"),
-        *(f"--config-file={settings}", f"--checkpath={SESSION / 'launches.py'}", "--run"),
+        *(f"--config-file={folder}/settings.py", f"--checkpath={SESSION / 'launches.py'}", "--run"),
         *("--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
     ]
     variables |= {**os.environ, **variables, OUTCOME_FD: str(writing)}
@@ -110,34 +107,25 @@ def session(plan, folder: Path, settings: Path) -> list[Outcome]:
     return [found[index] for index in sorted(found)]
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Path:
-    """ReFrame's configuration for this machine."""
-    file = tmp_path / "settings.py"
-    file.write_text(SETTINGS)
-    return file
-
-
-def test_a_launch_says_that_the_download_of_its_fixture_failed(planned, tmp_path, settings):
+def test_a_launch_says_that_the_download_of_its_fixture_failed(planned, tmp_path):
     plan = planned(entry(MAP, "NeedsDownload"))
     assert "fixture Download (run, once a session)" in "\n".join(plan.brings())
-    found = session(plan, tmp_path, settings)
+    found = session(plan, tmp_path)
     assert {one.status for one in found} == {"failed"}
     assert all("a fixture failed: Download" in (one.reason or "") for one in found)
 
 
-def test_the_modules_of_a_test_are_loaded(planned, tmp_path, settings):
+def test_the_modules_of_a_test_are_loaded(planned, tmp_path):
     init = tmp_path / "init"
     init.write_text('module() { [ "$1" = load ] && export LOADEDMODULES="$2"; }\n')
     site = tmp_path / "sites" / "here" / "site.yaml"
     site.write_text(site.read_text().replace("nomod", f"lmod\nmodule_init: {init}"))
-    found = session(planned(entry(MAP, "NeedsModules")), tmp_path, settings)
+    found = session(planned(entry(MAP, "NeedsModules")), tmp_path)
     assert {(one.status, one.reason) for one in found} == {("ok", None)}
 
 
-def test_twenty_tests_have_plain_reframes_values(planned, tmp_path, settings):
-    file = tmp_path / "suite" / "twenty.py"
-    file.parent.mkdir()
+def test_twenty_tests_have_plain_reframes_values(planned, tmp_path):
+    file = tmp_path / "twenty.py"
     file.write_text(TWENTY)
     report = tmp_path / "plain.json"
     argv = [Path(sys.executable).parent / "reframe", "-c", file, "-r", f"--report-file={report}"]
@@ -149,7 +137,7 @@ def test_twenty_tests_have_plain_reframes_values(planned, tmp_path, settings):
         for one in values
     }
     plan = planned(entry("vars: {}", "Twenty", "twenty.py") + "    environments: [mpich]\n", file)
-    found = session(plan, tmp_path, settings)
+    found = session(plan, tmp_path)
     factors = {one.variable: one.factor for one in plan.brought["twenty"].figures}
     expected = {tuple((name, value * factors[name]) for name, value in one) for one in plain}
     assert {one.reason for one in found} == {None}

@@ -14,7 +14,7 @@ from assay.sites.loading import load_site
 from checks.common.registry import checks_with
 from plugins.reframe.classes.derived import class_of, variant_of
 from plugins.reframe.suites import with_suites
-from plugins.reframe.tests.test_suites_on_cluster import HEAD, OF_TUTORIAL, SUITE
+from plugins.reframe.tests.test_suites_on_cluster import HEAD, OF_TUTORIAL, SPEED, SUITE
 from records.errors import AssayError
 from records.run.plan import Plan
 
@@ -113,9 +113,8 @@ def test_environments_are_those_that_fit_or_are_mapped(planned, case, environmen
 
 
 def test_another_meaning_of_passed_is_another_case(planned):
-    speed = f"metrics: {{speed: {{better: higher, unit: MB/s}}}}, {MAP}"
-    one = planned(entry(speed, "OldStyle"))
-    other = planned(entry(f"vars: {{strict_check: false}}, {speed}", "OldStyle"))
+    one = planned(entry(f"{SPEED}, {MAP}", "OldStyle"))
+    other = planned(entry(f"vars: {{strict_check: false}}, {SPEED}, {MAP}", "OldStyle"))
     assert not {case.id for case in one.cases} & {case.id for case in other.cases}
 
 
@@ -142,9 +141,7 @@ def test_a_module_of_the_suite_is_found_and_kept_in_the_plan(planned, tmp_path):
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "of_the_suite.py").touch()
     copy = tmp_path / "traps.py"
-    copy.write_text(
-        SUITE.read_text().replace("import math\n", "import math\nimport of_the_suite\n")
-    )
+    copy.write_text(f"import of_the_suite\n{SUITE.read_text()}")
     assert planned(entry(MAP), copy).brought["both_units"].path == [str(tmp_path / "kept")]
 
 
@@ -158,10 +155,21 @@ def test_a_changed_file_is_another_case_and_is_not_resumed(planned, tmp_path):
     assert planned(entry(MAP), copy).cases[0].id != plan.cases[0].id
 
 
-def test_a_flexible_test_gets_all_nodes_and_the_plan_says_it(planned):
-    plan = planned(entry(MAP, "OwnSrun"))
-    assert {(one.ranks, one.nodes) for one in plan.cases} == {(3, 3)}
-    assert "num_tasks = 0: 3 ranks on the site's 3 nodes" in "\n".join(plan.brings())
+def test_a_flexible_test_gets_all_nodes(planned):
+    assert {(one.ranks, one.nodes) for one in planned(entry(MAP, "OwnSrun")).cases} == {(3, 3)}
+
+
+@pytest.mark.parametrize(
+    ("cls", "told"),
+    [
+        ("BothUnits", f"foreign code, class BothUnits of {SUITE}"),
+        ("Compiles", "each launch compiles"),
+        ("OwnSrun", "num_tasks = 0: 3 ranks on the site's 3 nodes"),
+        ("Fixture", "fixture Build (compile, once a environment)"),
+    ],
+)
+def test_the_plan_names_foreign_code_compilation_nodes_and_fixtures(planned, cls, told):
+    assert told in "\n".join(planned(entry(MAP, cls)).brings())
 
 
 def test_an_environment_that_the_class_does_not_take_is_left_out_with_the_remedy(planned):

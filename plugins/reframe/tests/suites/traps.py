@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # mypy: ignore-errors
-# ruff: noqa: N802, PTH113, PTH118  as suites are written
+# ruff: noqa: F403, F405, N802, PTH113, PTH118  as suites are written
 """Tests as public suites write them, each with something that a harness trips over."""
 
 import math
@@ -10,16 +10,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
-from reframe.core.builtins import (
-    fixture,
-    parameter,
-    performance_function,
-    run_after,
-    run_before,
-    sanity_function,
-    variable,
-    xfail,
-)
+from reframe.core.builtins import *
 from reframe.core.exceptions import ReframeFatalError
 
 
