@@ -160,7 +160,7 @@ def write_run(
     *,
     blocks: int = 5,
     checks: Sequence[str] = CHECKS,
-    site: Mapping[str, Any] | None = None,
+    site: Mapping[str, Any] = SITE,
 ) -> Path:
     """A whole run of the machine."""
 
@@ -171,7 +171,7 @@ def write_run(
     synthetic.write_run(
         directory, [_case(one, machine) for one in checks], blocks=blocks, edit=edit
     )
-    stated = {"name": "virtual", "nodes": machine.nodes, **(SITE if site is None else site)}
+    stated = {"name": "virtual", "nodes": machine.nodes, **site}
     synthetic.changed(directory / "provenance.json", site=stated)
     return directory
 
