@@ -18,8 +18,6 @@ from records.files import write_whole
 from records.plugins import loaded
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "verdict-proofs.md"
-
-
 #: Benches of claims, each loaded as it is run.
 BENCHES = {
     "acceptance": "acceptance:ACCEPTANCE",

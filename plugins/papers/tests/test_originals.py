@@ -2,6 +2,7 @@
 """The lattice program: digits of ours and the original."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_a_number_that_one_lacks_differs():
     assert [place for place, *_ in differences(varied, varied)] == [(1, 0)]
 
 
-ALIKE = (
+ALIKE: tuple[Any, ...] = (
     ("echo", {"placement": "between-nodes"}, "half_round_trip_loop", {}, 3e-6),
     ("osu", {"test": "osu_latency"}, "osu_latency", {}, 2e-6),
     ("streams", {"window": 64}, "window_rate", {"direction": "one-way"}, 1e8),

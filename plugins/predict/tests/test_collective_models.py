@@ -18,8 +18,6 @@ SIZES = tuple(4 * 4**step for step in range(8))
 NARROW = (2, 3, 4, 5, 6, 8)
 WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 MIDDLE = (2, 3, 4, 6, 8, 12, 16)
-
-
 #: Near the SP2's broadcast and total exchange of 1996, in s and s a byte.
 STARTUPS = (
     Law("constant", 50e-6, 0.0),
@@ -41,8 +39,6 @@ FOREIGN = (
     (Law("sqrt_p", 30e-6, 60e-6), Law("sqrt_p", 1e-8, 5e-8)),
     (STARTUPS[1], Law("p_log2_p", 1e-8, 2e-8)),
 )
-
-
 #: Relative errors: of a process count, of each time.
 LUCKS = ((0.0, 0.05), (0.05, 0.05), (0.05, 0.02), (0.1, 0.03))
 
