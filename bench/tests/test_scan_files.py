@@ -7,19 +7,16 @@ nodes; launches scatter by 1 %.
 """
 
 import dataclasses
-import hashlib
 import shutil
 from datetime import date
-from pathlib import Path
-from typing import Any
+from hashlib import sha256
 
 import msgspec
 import numpy as np
 import pytest
 
-from assay.plan.planner import make_plan
-from assay.schema.model import Campaign
 from assay.sites.site import SiteFacts
+from assay.tests.campaign_texts import plan_of
 from bench.tests.claims.acceptance import SCAN_CRITERIA
 from bench.tests.simulated.machines import Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
@@ -27,16 +24,14 @@ from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence import Evidence, RankFacts
 from checks.common.json_lines import Output
 from records.errors import AssayError
-from records.run.plan import Plan
-from records.run.provenance import Provenance, SiteAsRun
 from records.run.record import CHECKSUM
 from records.site.pair_scans import ARTIFACT, FOLDER, sampled_pairs
 from reports.analysis.run import analyse
 from reports.checks.alltoall_pairs import matrices
 from reports.load.loading import load_run
-from reports.tests.synthetic import chained, write_run
+from reports.tests.synthetic import changed, write_run
 from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.values import CriterionEvidence, gather
+from reports.verdicts.acceptance.values import gather
 
 NODES, ROUNDS = 160, 30
 LOW, HIGH = sampled_pairs(NODES, ROUNDS, 1)
@@ -44,65 +39,48 @@ BAD = next((int(a), int(b)) for a, b in zip(LOW, HIGH, strict=True) if a > 40 an
 MACHINE = Machine(NODES, interfaces={77: 0.85}, pairs={BAD: 0.8}, uplinks={0: 0.7})
 NAMED = {f"pair n{BAD[0] + 1}–n{BAD[1] + 1}", "link n78", "cut n[1-40] and n[41-160]"}
 BLOCKS = 5
-
-
-def planned(machine: Machine, rounds: int, blocks: int) -> Plan:
-    """A campaign of one scan."""
-    fixed = {"nodes": "all", "rounds": rounds, "column_file": True}
-    asked: dict[str, Any] = {
-        "schema": 1,
-        "name": "scan",
-        "question": "Is every link like the others?",
-        "environments": ["mpich"],
-        "blocks": blocks,
-        "seed": 1,
-        "cases": [{"check": "alltoall_pairs", "fixed": fixed}],
-    }
-    site = SiteFacts("simulated", machine.nodes, 8, 2**34, {"mpich": {"mpi"}})
-    return make_plan(Campaign.model_validate(asked), site)
-
-
-def scanned(directory: Path, machine: Machine, rounds: int, rng: np.random.Generator) -> None:
-    """Write a run directory of a scan."""
-    plan = planned(machine, rounds, BLOCKS)
-    (case,) = plan.cases
-    params = CHECK.parameters.model_validate(case.params)
-    for folder in ("", FOLDER, "raw", "stage"):
-        (directory / folder).mkdir()
-    (directory / "campaign.yaml").write_text("schema: 1\n")
-    ranks = [RankFacts(rank, name, [0], name) for rank, name in enumerate(machine.names)]
-    stage = directory / "stage"
-    low, high = sampled_pairs(machine.nodes, rounds, params.seed)
-
-    def launch(record: dict[str, Any]) -> dict[str, Any]:
-        said = write_program_file(stage / FILE, machine, low, high, rng)
-        output = Output(evidence=Evidence("", "", ranks, []), notes={"pair_file": said})
-        reading = read_file(CHECK, params, output, stage, machine.tree)
-        name = f"{FOLDER}/{case.id}.b{record['block']}.a1.parquet"
-        shutil.move(stage / TABLE, directory / name)
-        with (directory / name).open("rb") as file:
-            checksum = hashlib.file_digest(file, "sha256").hexdigest()
-        artifacts = {ARTIFACT: name, f"{ARTIFACT}{CHECKSUM}": checksum}
-        made = {"metrics": msgspec.to_builtins(reading.metrics), "flags": []}
-        return record | {"nodes": ["n1"], **made, "artifacts": artifacts}
-
-    write_run(directory, [msgspec.to_builtins(case)], blocks=BLOCKS, edit=launch)
-    (directory / "plan.json").write_text(plan.to_json())
-    site = SiteAsRun(name="simulated", nodes=machine.nodes)
-    provenance = Provenance(run_id=directory.name, site=site)
-    (directory / "provenance.json").write_bytes(provenance.to_json())
-    chained(directory)
-    shutil.rmtree(stage)
+CAMPAIGN = """\
+schema: 1
+name: scan
+question: Is every link like the others?
+environments: [mpich]
+blocks: {BLOCKS}
+seed: 1
+cases: [{{check: alltoall_pairs, fixed: {{nodes: all, rounds: {rounds}, column_file: true}}}}]
+"""
+SITE = SiteFacts("simulated", NODES, 8, 2**34, {"mpich": {"mpi"}})
 
 
 @pytest.fixture(scope="module", params=[0, ROUNDS], ids=["all rounds", "30 rounds"])
 def run(request, tmp_path_factory):
+    """A run of a scan."""
     directory = tmp_path_factory.mktemp("scan") / "20261120T235011Z-3f2a"
-    scanned(directory, MACHINE, request.param, np.random.default_rng(3))
+    plan = plan_of(CAMPAIGN.format(BLOCKS=BLOCKS, rounds=request.param), SITE)
+    (case,) = plan.cases
+    params = CHECK.parameters.model_validate(case.params)
+    (directory / FOLDER).mkdir(parents=True)
+    ranks = [RankFacts(rank, name, [0], name) for rank, name in enumerate(MACHINE.names)]
+    stage, rng = tmp_path_factory.mktemp("stage"), np.random.default_rng(3)
+    low, high = sampled_pairs(NODES, request.param, params.seed)
+
+    def launch(record):
+        said = write_program_file(stage / FILE, MACHINE, low, high, rng)
+        output = Output(evidence=Evidence("", "", ranks, []), notes={"pair_file": said})
+        reading = read_file(CHECK, params, output, stage, MACHINE.tree)
+        name = f"{FOLDER}/{case.id}.b{record['block']}.a1.parquet"
+        shutil.move(stage / TABLE, directory / name)
+        checksum = sha256((directory / name).read_bytes()).hexdigest()
+        artifacts = {ARTIFACT: name, f"{ARTIFACT}{CHECKSUM}": checksum}
+        made = {"metrics": msgspec.to_builtins(reading.metrics), "flags": []}
+        return record | {"nodes": ["n1"], **made, "artifacts": artifacts}
+
+    cases = [msgspec.to_builtins(case)]
+    write_run(directory, cases, blocks=BLOCKS, edit=launch, plan=plan.to_json())
+    changed(directory / "provenance.json", site={"name": "simulated", "nodes": NODES})
     return load_run(directory)
 
 
-def told(evidence: CriterionEvidence) -> set[str]:
+def told(evidence):
     judgement = judge(SCAN_CRITERIA, evidence, date(2026, 11, 22), 0)
     return {f"{one.kind} {one.name}" for one in judgement.findings}
 

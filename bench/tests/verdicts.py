@@ -9,7 +9,7 @@ bench/tests/claims, or those named. --quick: fewer runs, a minute or two; --thor
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +18,6 @@ from records.files import write_whole
 from records.plugins import loaded
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "verdict-proofs.md"
-
-
 #: Benches of claims, each loaded as it is run.
 BENCHES = {
     "acceptance": "acceptance:ACCEPTANCE",
@@ -37,12 +35,16 @@ def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
     """The Markdown of one bench's rows with a target: those of one claim, the tail of a title, are
     one line."""
     option = "" if effort == "usual" else f"--{effort} "
-    claims: dict[tuple[str, str], list[Row]] = {}
-    aimed = [row for row in _whole(rows) if row.target]
-    for row in aimed:
-        tail = re.sub(r" \([^)]*\)$", "", row.what).split(": ")[-1]
-        claim = tail if row.found[:1].isdigit() else row.what
-        claims.setdefault((claim, row.target), []).append(row)
+    claims = defaultdict[tuple[str, str], list[Row]](list)
+    head = ""
+    for row in rows:
+        # A title that begins with … has the head of the title before.
+        what = f"{head}: {row.what[2:]}" if row.what.startswith("… ") else row.what
+        head = what.split(": ")[0]
+        tail = re.sub(r" \([^)]*\)$", "", what).split(": ")[-1]
+        if row.target:
+            claim = tail if row.found[:1].isdigit() else what
+            claims[claim, row.target].append(replace(row, what=what))
     lines = [
         f"**{topic}** (`python -m bench verdicts {option}{name}`)",
         "",
@@ -51,15 +53,6 @@ def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
         *(_line(claim, target, group) for (claim, target), group in claims.items()),
     ]
     return "\n".join(lines)
-
-
-def _whole(rows: list[Row]) -> Iterator[Row]:
-    """The rows; a title that begins with … has the head of the title before."""
-    head = ""
-    for row in rows:
-        what = f"{head}: {row.what[2:]}" if row.what.startswith("… ") else row.what
-        head = what.split(": ")[0]
-        yield replace(row, what=what)
 
 
 def _line(claim: str, target: str, rows: list[Row]) -> str:

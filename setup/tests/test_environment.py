@@ -4,13 +4,12 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from checks.common.tests.program_runs import ran, written_script
 from setup.tests.needs import needs
 from setup.tests.repacked import repack
 
@@ -26,7 +25,7 @@ _NO_DEBIAN += ' --regid=65534 --clear-groups --no-new-privs -- "${command[@]}"'
 
 
 @pytest.fixture
-def checkout() -> Iterator[Path]:
+def checkout():
     """What set-up reads, with a lock of two packages, in a folder of an ordinary user."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -40,11 +39,11 @@ def checkout() -> Iterator[Path]:
         lines = [repack(package, folder / "wheels") for package in ("PyYAML", "setuptools")]
         (folder / "requirements.lock").write_text("".join(lines))
         if os.geteuid() == 0:
-            subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", name], check=True)
+            ran(["chown", "-R", f"{NOBODY}:{NOBODY}", name])
         yield folder
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run(folder, *words):
     """A command in the checkout: of root, as an ordinary user on a host that is not Debian."""
     command = ["env", "-i", f"HOME={folder}", *(f"{k}={v}" for k, v in ENVIRONMENT.items()), *words]
     if os.geteuid() == 0:
@@ -52,7 +51,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         script = f'command=("${{@:1:{len(command)}}}"); shift {len(command)}; {_NO_DEBIAN}'
         spaces = ["unshare", "--mount", "--net", "--propagation", "private"]
         command = [*spaces, "bash", "-c", script, "bash", *command, *tools]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return ran(command, check=False, cwd=folder)
 
 
 @pytest.mark.full
@@ -67,13 +66,13 @@ def test_set_up_needs_no_root_no_debian_and_no_internet(checkout):
 
 @pytest.mark.full
 def test_set_up_compiles_what_a_vetting_measures_with_for_all_users(tmp_path):
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)
+    names = ran(["git", "ls-files", "-z"], cwd=ROOT).stdout
     copy = ["xargs", "-0", "cp", "--parents", f"--target-directory={tmp_path}"]
-    subprocess.run(copy, cwd=ROOT, check=True, input=names.stdout)
+    ran(copy, cwd=ROOT, input=names)
     (tmp_path / ".venv").symlink_to(ROOT / ".venv")
     for _ in ("missing", "older than its sources"):
-        done = subprocess.run(["make", "setup"], cwd=tmp_path, check=False, capture_output=True)
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        done = ran(["make", "setup"], check=False, cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         (program,) = tmp_path.glob("build/vet-*/vet")
         assert program.stat().st_mode & 0o777 == 0o755
         assert program.stat().st_size > 0
@@ -114,25 +113,17 @@ PROGRAMS = {
 @pytest.fixture
 def told(tmp_path):
     """Status and words of an ordinary user's packages.sh, who can install nothing."""
-    for name in ("packages.sh", "hpl-source.sh"):
-        (tmp_path / "setup").mkdir(exist_ok=True)
-        text = "#!/bin/sh\n" if name == "hpl-source.sh" else Path("setup", name).read_text()
-        (tmp_path / "setup" / name).write_text(text)
-        (tmp_path / "setup" / name).chmod(0o755)
+    written_script(tmp_path / "setup/hpl-source.sh", "")
+    shutil.copy(ROOT / "setup/packages.sh", tmp_path / "setup")
     for name, text in PROGRAMS.items():
         (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
         (tmp_path / name).chmod(0o755)
     (tmp_path / "setup/packages.txt").write_text(LIST)
 
     def run(installed, in_release):
-        variables = {"INSTALLED": installed, "IN_RELEASE": in_release}
-        done = subprocess.run(
-            [tmp_path / "setup/packages.sh"],
-            env={"PATH": f"{tmp_path}:/usr/bin:/bin", **variables},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        given = {"INSTALLED": installed, "IN_RELEASE": in_release}
+        path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+        done = ran([tmp_path / "setup/packages.sh"], given, check=False, env=path)
         return done.returncode, done.stdout, done.stderr
 
     return run

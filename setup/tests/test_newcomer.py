@@ -4,11 +4,11 @@
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from checks.common.tests.program_runs import ran, written_script
 from setup.tests.needs import needs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,13 +24,11 @@ class Repository:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._left = folder / "repository", folder / "left"
-        for path in (self.folder / "setup", self._left):
-            path.mkdir(parents=True)
+        self._left.mkdir()
         shutil.copytree(ROOT / ".ci", self.folder / ".ci")
-        (self.folder / ".ci/ordinary-user").write_text('#!/bin/sh\nexec "$@"\n')
+        written_script(self.folder / ".ci/ordinary-user", 'exec "$@"')
         shutil.copy(ROOT / "README.md", self.folder)
-        (self.folder / "setup/packages.sh").write_text("#!/bin/sh\nexit 4\n")
-        (self.folder / "setup/packages.sh").chmod(0o755)
+        written_script(self.folder / "setup/packages.sh", "exit 4")
         targets = "demo lint test test-cluster test-other-processor test-share"
         recipe = f"{targets}:\n\t@echo $@ >>{self._left}.order; mkdir -p build\n"
         recipe += f"\t@pwd >{self._left}/$@; env >>{self._left}/$@\n"
@@ -43,19 +41,14 @@ class Repository:
         """Commit all that is there; the commit's digits."""
         mine = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
         for words in (["init", "-q"], ["add", "--all"], ["commit", "-q", "-m", "all"]):
-            subprocess.run([*mine, *words], cwd=self.folder, check=True)
+            ran([*mine, *words], cwd=self.folder)
         head = self.folder / ".git" / (self.folder / ".git/HEAD").read_text().split()[1]
         return head.read_text()
 
-    def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(self, script, **variables):
         """A script of CI, called with variables of a caller."""
-        return subprocess.run(
-            [self.folder / ".ci" / script],
-            env={"HOME": "/", "LANG": "C.UTF-8", "PATH": os.environ["PATH"], **variables},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        found = {"HOME": "/", "LANG": "C.UTF-8", "PATH": os.environ["PATH"]}
+        return ran([self.folder / ".ci" / script], variables, check=False, env=found)
 
     def order(self) -> list[str]:
         """The targets in the order in which they ran."""
@@ -133,13 +126,12 @@ def test_a_command_of_readme_that_fails_is_the_last_and_there_are_two(repository
     assert 'README.md has 1 commands below "Two commands"' in done.stderr
 
 
-def _seen_by_a_program() -> set[str]:
-    told = subprocess.run(["env", "-0"], check=True, capture_output=True, text=True).stdout
-    return {line.partition("=")[0] for line in told.split("\0")}
+def _seen_by_a_program():
+    return {line.partition("=")[0] for line in ran(["env", "-0"]).stdout.split("\0")}
 
 
 @pytest.fixture
-def seen_from_a_fixture() -> set[str]:
+def seen_from_a_fixture():
     return _seen_by_a_program()
 
 

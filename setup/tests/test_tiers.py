@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from checks.common.tests.program_runs import ran
 from setup.tests.durations import main
 
 ROOT = Path(__file__).resolve().parents[2]
+HERE = {"PYTHONPATH": str(ROOT)}
 MODULES = {
     "test_a.py": "def test_fast(): pass\ndef test_red(): assert 0\n",
     "test_b.py": "import pytest\n@pytest.mark.full\n@pytest.mark.cluster\ndef test_full(): pass\n"
@@ -44,17 +46,10 @@ def tests(tmp_path):
 
     def run(*options):
         words = ["-m", "pytest", "-v", "-p", "no:cacheprovider", "-o", "testpaths=."]
-        done = subprocess.run(
-            [sys.executable, *words, *options],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = ran([sys.executable, *words, *options], HERE, check=False, cwd=tmp_path)
         outcome = "(?:PASSED|FAILED|SKIPPED)"
-        ran = re.findall(rf"::(test_\S+) {outcome}|{outcome}.*::(test_\S+) $", done.stdout, re.M)
-        return done.returncode, ["".join(one) for one in ran], done.stdout.splitlines()[-1]
+        names = re.findall(rf"::(test_\S+) {outcome}|{outcome}.*::(test_\S+) $", done.stdout, re.M)
+        return done.returncode, ["".join(one) for one in names], done.stdout.splitlines()[-1]
 
     run.folder = tmp_path
     return run
@@ -93,8 +88,7 @@ def test_fixtures_are_taken_down_when_sigterm_ends_the_tests(tests, workers):
         "def test_held(cluster):\n    pathlib.Path('up').touch()\n    time.sleep(600)\n"
     )
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *workers, held.name]
-    variables = os.environ | {"PYTHONPATH": str(ROOT)}
-    ended = subprocess.Popen(words, cwd=tests.folder, env=variables)
+    ended = subprocess.Popen(words, cwd=tests.folder, env=os.environ | HERE)
     while not (tests.folder / "up").exists():
         assert ended.poll() is None
         time.sleep(0.05)
@@ -119,8 +113,6 @@ def test_no_fast_test_and_no_fast_module_is_long():
     with (ROOT / "docs/durations.csv").open() as file:
         fast = [row for row in csv.DictReader(file) if row["tier"] == "fast"]
     assert fast
-    long = [
-        row["scope"] for row in fast if float(row["slowest_s"]) > 5 or float(row["seconds"]) > 30
-    ]
+    long = {r["scope"] for r in fast if float(r["slowest_s"]) > 5 or float(r["seconds"]) > 30}
     # The walk on a virtual cluster is one test, and the only one.
-    assert {*long} <= {"assay/tests/test_smoke.py"}
+    assert long <= {"assay/tests/test_smoke.py"}

@@ -160,20 +160,10 @@ def titles_of(machine: Machine, cuts: Sequence[str] = ()) -> set[str]:
     return found | {f"slow node {name}" for name in slow}
 
 
-def _nodes(count: int, share: float) -> dict[int, float]:
-    return dict.fromkeys(range(count), share)
-
-
 #: What hits much of a machine: the truth, and the sides of the cuts that must be named.
 HALF: dict[str, tuple[Machine, list[str]]] = {
-    "trunk at half between two switches of 8": (
-        Machine(groups=[(range(8), 0.5)]),
-        ["n[1-8] and n[9-16]"],
-    ),
-    "trunk at 85 %, switches of 5 and 11": (
-        Machine(groups=[(range(5), 0.85)]),
-        ["n[1-5] and n[6-16]"],
-    ),
+    "trunk at 50 %, switches of 8": (Machine(groups=[(range(8), 0.5)]), ["n[1-8] and n[9-16]"]),
+    "trunk at 85 %, of 5 and 11": (Machine(groups=[(range(5), 0.85)]), ["n[1-5] and n[6-16]"]),
     "all uplinks of four switches at half": (
         Machine(groups=_fours(0.5, 0.5, 0.5, 0.5)),
         ["n[1-4] and n[5-8] and n[9-12] and n[13-16]"],
@@ -182,9 +172,9 @@ HALF: dict[str, tuple[Machine, list[str]]] = {
         Machine(groups=[*_fours(0.8, 0.8, 0.8, 0.8), (range(8), 0.4)]),
         ["n[1-4] and n[5-8]", "n[9-12] and n[13-16]", "n[1-8] and n[9-16]"],
     ),
-    "12 of 16 interfaces at half": (Machine(interfaces=_nodes(12, 0.5)), []),
-    "9 of 16 nodes −20 %": (Machine(slow_nodes=_nodes(9, 0.8)), []),
-    "7 of 16 nodes −20 %": (Machine(slow_nodes=_nodes(7, 0.8)), []),
+    "12 of 16 interfaces at half": (Machine(interfaces=dict.fromkeys(range(12), 0.5)), []),
+    "9 of 16 nodes −20 %": (Machine(slow_nodes=dict.fromkeys(range(9), 0.8)), []),
+    "7 of 16 nodes −20 %": (Machine(slow_nodes=dict.fromkeys(range(7), 0.8)), []),
 }
 #: Faults that come alone or together: the truth, the noise.
 NAMED: dict[str, tuple[Machine, Noise]] = {

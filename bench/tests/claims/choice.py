@@ -99,11 +99,10 @@ def errors_and_coverage(campaigns: int) -> Iterator[Row]:
             found = [judged(launches(rng, noise, truth, blocks)) for _ in range(campaigns)]
             yield from words_and_bounds(f"{what}, {name}, n = {blocks}", found, truth)
             places = [item for one in found for item in standings(one) if item.interval]
-            told = [(item.environment, item.interval) for item in places]
             true = dict(zip(NAMES, np.exp(truth), strict=True))
             yield share_of(
                 f"… the headline's interval covers (level {interval_rank(blocks, 0.95)[1]:.1%})",
-                [low <= true[name] <= high for name, (low, high) in told],
+                [one.interval[0] <= true[one.environment] <= one.interval[1] for one in places],
                 least=0.95,
                 alike=3,
             )

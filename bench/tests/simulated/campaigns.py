@@ -12,9 +12,10 @@ import numpy as np
 
 from records.run.chain import Chain
 from records.run.interims import UNTIL, Interim, asked_blocks
-from records.run.plan import Extension, Plan, PlannedCase, Sequential, Totals
+from records.run.plan import Extension, Plan, PlannedCase, Sequential
 from records.run.provenance import Provenance
 from records.run.record import Status
+from records.tests import made
 from reports.analysis.compare import Comparisons, compare_environments
 from reports.load.loading import Launches, Run, Series
 from reports.notation.labels import check_labels
@@ -38,7 +39,7 @@ _STATUSES: tuple[Status, ...] = ("ok", "failed", "lost")
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 
 
-def plan(blocks: int, names: tuple[str, ...] = NAMES) -> Plan:
+def plan(blocks: int, names: Sequence[str]) -> Plan:
     """The plan of the campaign, case by case within each environment."""
     cases = [
         msgspec.convert(item | {"id": f"{check}-{name}-{place}"}, PlannedCase)
@@ -46,22 +47,8 @@ def plan(blocks: int, names: tuple[str, ...] = NAMES) -> Plan:
         for check, _, every, _ in CHECKS
         for place, item in enumerate(case(check, name, params) for params in every)
     ]
-    totals = Totals(
-        cases=len(cases), skipped=0, launches=blocks * len(cases), node_hours=0.0, wall_s=0.0
-    )
-    return Plan(
-        campaign="simulated",
-        question="",
-        site="simulated",
-        seed=1,
-        blocks=blocks,
-        environments=list(names),
-        weights=WEIGHTS,
-        totals=totals,
-        metrics=[*register().metrics.values()],
-        checks=[*register().checks.values()],
-        cases=cases,
-    )
+    known = {name: [*getattr(register(), name).values()] for name in ("metrics", "checks")}
+    return made.plan_of(cases, blocks, weights=WEIGHTS, **known)
 
 
 def judged(logs: Matrix, outcomes: Mapping[tuple[int, int], str] | None = None) -> Comparisons:
@@ -94,7 +81,8 @@ def simulated_run(
         for block in here:
             status = bad.get((place, block), "ok")
             launches.append((place, block + 1, _STATUSES.index(status)))
-        metric, first, points = _LAYOUT[inside]
+        metric, points = _LAYOUT[inside]
+        first = CASE_OF_POINT.index(inside)
         for point in range(first, first + points):
             times = np.exp(logs[environment, point, good])
             at = (("construct", "S/R"), ("message_bytes", SIZES[point - first]))
@@ -121,7 +109,7 @@ def extended_run(logs: Matrix, ends: Sequence[int]) -> Run:
     """A run of `ends[0]` blocks, extended to each further one of `ends` and judged after each."""
     names = NAMES[: logs.shape[0]]
     going = {name: [check for check, *_ in CHECKS] for name in names}
-    made = [
+    extensions = [
         Extension(
             extended_at="2026-11-27T08:00:00Z",
             after=after,
@@ -132,7 +120,7 @@ def extended_run(logs: Matrix, ends: Sequence[int]) -> Run:
         )
         for after, end in pairwise(ends)
     ]
-    design = Sequential(interims=[*ends], until=[*UNTIL], extensions=made)
+    design = Sequential(interims=[*ends], until=[*UNTIL], extensions=extensions)
     interims = [Interim(block=end, open=["?"], going={}, ended="blocks") for end in ends]
     return simulated_run(logs[:, :, : ends[-1]], None, design, interims)
 
@@ -145,16 +133,7 @@ def _launches(found: Sequence[tuple[int, int, int]]) -> Launches:
     return Launches(case, block, np.ones_like(case), kind, kinds, none == 0)
 
 
-def _layout() -> list[tuple[str, int, int]]:
-    """Metric, first point and number of points of each case of an environment."""
-    found, first = [], 0
-    for _, metric, cases, points in CHECKS:
-        for _ in cases:
-            found.append((metric, first, points))
-            first += points
-    return found
-
-
-_LAYOUT = _layout()
+#: Metric and number of points of each case of an environment.
+_LAYOUT = [(metric, points) for _, metric, cases, points in CHECKS for _ in cases]
 #: The case of an environment, by position inside it, that a point belongs to.
-CASE_OF_POINT = [case for case, (_, _, points) in enumerate(_LAYOUT) for _ in range(points)]
+CASE_OF_POINT = [case for case, (_, points) in enumerate(_LAYOUT) for _ in range(points)]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -161,7 +160,7 @@ def write_run(
     *,
     blocks: int = 5,
     checks: Sequence[str] = CHECKS,
-    site: Mapping[str, Any] | None = None,
+    site: Mapping[str, Any] = SITE,
 ) -> Path:
     """A whole run of the machine."""
 
@@ -169,14 +168,12 @@ def write_run(
         metrics = _metrics(record["check"], machine, noise, rng)
         return record | {"nodes": machine.names, "metrics": metrics, "flags": [], "artifacts": {}}
 
-    (directory / "raw").mkdir(parents=True)
     synthetic.write_run(
         directory, [_case(one, machine) for one in checks], blocks=blocks, edit=edit
     )
-    stated = {"name": "virtual", "nodes": machine.nodes, **(SITE if site is None else site)}
-    provenance = {"schema": 1, "run_id": directory.name, "site": stated}
-    (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
-    return synthetic.chained(directory)
+    stated = {"name": "virtual", "nodes": machine.nodes, **site}
+    synthetic.changed(directory / "provenance.json", site=stated)
+    return directory
 
 
 def _case(check: str, machine: Machine) -> dict[str, Any]:

@@ -10,17 +10,7 @@ import pytest
 
 from assay.cli import main
 from plugins.papers import claims
-from plugins.papers.claims import (
-    DIFFERS,
-    FAILS,
-    HOLDS,
-    UNRESOLVED,
-    UNTESTABLE,
-    JudgedClaim,
-    Verdict,
-    judge,
-    judge_claims,
-)
+from plugins.papers.claims import DIFFERS, FAILS, HOLDS, UNRESOLVED, UNTESTABLE, judge
 from plugins.papers.run_values import of_run
 from plugins.papers.study import Claim, load_study, studies
 from plugins.papers.tests.test_papers import LIBRARIES, a_run, analysis
@@ -126,7 +116,7 @@ def test_no_claim_of_a_study_is_decided_on_shared_cores(tmp_path, name):
 
     def words(shares):
         analysis = analyse(load_run(sharing(run, shares)))
-        return {v.word for one in judge_claims(study, analysis) for v in one.verdicts}
+        return {v.word for one in claims.judge_claims(study, analysis) for v in one.verdicts}
 
     assert words(lambda record: False) & {HOLDS, FAILS}
     assert words(lambda record: True) == {UNTESTABLE}
@@ -155,8 +145,8 @@ def test_every_writer_says_that_claims_on_shared_cores_cannot_be_tested(tmp_path
     ],
 )
 def test_libraries_differ_where_a_claim_holds_for_one_and_fails_for_another(words, word):
-    verdicts = [Verdict(str(place), one, "") for place, one in enumerate(words)]
-    assert JudgedClaim(lead(more_than=1.0), verdicts).word == word
+    verdicts = [claims.Verdict(str(place), one, "") for place, one in enumerate(words)]
+    assert claims.JudgedClaim(lead(more_than=1.0), verdicts).word == word
 
 
 def test_what_a_run_lacks_cannot_be_tested(analysis):
@@ -197,7 +187,7 @@ def test_claims_of_the_lattice_program_fail_with_the_libraries_swapped(tmp_path)
     for word in (HOLDS, FAILS):
         if word == FAILS:
             wall, cpu = ({(other[n], p): t for (n, p), t in of.items()} for of in (wall, cpu))
-        found = judge_claims(study, lattice(tmp_path / word, wall, cpu))
+        found = claims.judge_claims(study, lattice(tmp_path / word, wall, cpu))
         words = {name: one.word for name, one in zip(study.claims, found, strict=True)}
         for name in ("smallest lattice", "CPU and wall time", "scaling"):
             assert words[name] == word, name

@@ -62,8 +62,7 @@ class Truth:
 def scaled(params: dict[str, Any], ranks: int) -> dict[str, Any]:
     """A case on so many nodes, one rank each."""
     check = "hpl" if "nb" in params else "su3_rmd"
-    params = {**params, "ranks_per_node": 1}
-    return {**case(check, "mpich", params, ranks), "nodes": ranks, "ranks_per_node": 1}
+    return {**case(check, "mpich", {**params, "ranks_per_node": 1}, ranks), "nodes": ranks}
 
 
 def machine_run(
@@ -86,8 +85,7 @@ def machine_run(
     # One trajectory, and no warm-up.
     lattice |= {"steps": 100, "trajectories": 1, "warmups": 0, "precision": "double"}
     lattice |= {"trajectories_between_measurements": 1}
-    has_lattice = "su3_rmd" in applications
-    cases = [scaled({**lattice, "ranks": k}, k) for k in counts if has_lattice]
+    cases = [scaled({**lattice, "ranks": k}, k) for k in counts if "su3_rmd" in applications]
     for k in counts if "hpl" in applications else ():
         p, q = squarest_grid(k)
         n = round(N * k**0.5 / NB) * NB
@@ -98,33 +96,27 @@ def machine_run(
     rng = np.random.default_rng(seed)
     luck = {item["id"]: np.exp(truth.luck * rng.standard_normal(2)) for item in cases}
 
+    def own() -> float:
+        return float(np.exp(truth.launch * rng.standard_normal()))
+
     def edit(record: dict[str, Any]) -> dict[str, Any]:
-        params = record["params"]
+        params, ranks, is_lattice = record["params"], record["ranks"], record["check"] == "su3_rmd"
         if record["check"] == "pt2pt":
             name, at = "half_round_trip", {"construct": "Send/Recv"}
             times = ((m, truth.alpha_s + truth.beta_s_per_byte * m) for m in SIZES)
-            record["metrics"] = [
-                metric(name, value * _own(rng, truth), message_bytes=m, **at) for m, value in times
-            ]
+            record["metrics"] = [metric(name, s * own(), message_bytes=m, **at) for m, s in times]
         else:
             compute, messages = (
-                truth.lattice_s(LATTICE, record["ranks"], params["steps"])
-                if record["check"] == "su3_rmd"
+                truth.lattice_s(LATTICE, ranks, params["steps"])
+                if is_lattice
                 else truth.system_s(params["n"], (params["p"], params["q"]))
             ) * luck[record["case_id"]]
-            late = (slower or {}).get(record["ranks"], 1.0)
-            whole = (compute + messages) * late * _own(rng, truth)
-            name = "program_time" if record["check"] == "su3_rmd" else "time"
-            record["metrics"] = [metric(name, whole)]
-            if record["check"] == "su3_rmd":
-                share = messages / (compute + messages)
-                messages_s = share * whole * _own(rng, truth)
+            whole = (compute + messages) * (slower or {}).get(ranks, 1.0) * own()
+            record["metrics"] = [metric("program_time" if is_lattice else "time", whole)]
+            if is_lattice:
+                messages_s = messages / (compute + messages) * whole * own()
                 record["metrics"].append(metric("communication_time", messages_s))
-        record["flags"] = (flags or {}).get(record["ranks"], [])
+        record["flags"] = (flags or {}).get(ranks, [])
         return record
 
     return write_run(folder, cases, blocks=5, seed=seed, edit=edit)
-
-
-def _own(rng: np.random.Generator, truth: Truth) -> float:
-    return float(np.exp(truth.launch * rng.standard_normal()))

@@ -2,7 +2,6 @@
 """Collective models: known laws come back from noisy times at the stated rates."""
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -19,8 +18,6 @@ SIZES = tuple(4 * 4**step for step in range(8))
 NARROW = (2, 3, 4, 5, 6, 8)
 WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 MIDDLE = (2, 3, 4, 6, 8, 12, 16)
-
-
 #: Near the SP2's broadcast and total exchange of 1996, in s and s a byte.
 STARTUPS = (
     Law("constant", 50e-6, 0.0),
@@ -42,31 +39,19 @@ FOREIGN = (
     (Law("sqrt_p", 30e-6, 60e-6), Law("sqrt_p", 1e-8, 5e-8)),
     (STARTUPS[1], Law("p_log2_p", 1e-8, 2e-8)),
 )
+#: Relative errors: of a process count, of each time.
+LUCKS = ((0.0, 0.05), (0.05, 0.05), (0.05, 0.02), (0.1, 0.03))
 
 
-@dataclass(frozen=True, slots=True)
-class Luck:
-    """Relative errors: of a process count, of each time."""
-
-    shared: float
-    own: float
-
-    def __str__(self) -> str:
-        return f"{self.own:.0%} a time, {self.shared:.0%} a count"
-
-
-LUCKS = (Luck(0.0, 0.05), Luck(0.05, 0.05), Luck(0.05, 0.02), Luck(0.1, 0.03))
-
-
-def drawn(counts, startup, delay=None, luck=Luck(0.0, 0.0), seed=1) -> Points:
+def drawn(counts, startup, delay=None, luck=(0.0, 0.0), seed=1):
     """Times of an operation; without a delay those of one that has no length."""
-    rng = np.random.default_rng(seed)
-    shared = {p: 1 + luck.shared * rng.standard_normal() for p in counts}
+    rng, (of_count, own) = np.random.default_rng(seed), luck
+    shared = {p: 1 + of_count * rng.standard_normal() for p in counts}
     exact = [
         (p, m, shared[p] * (startup.at(p) + (delay.at(p) * m if delay else 0.0)))
         for p, m in product(counts, SIZES if delay else (0,))
     ]
-    return points([(p, m, t * (1 + luck.own * rng.standard_normal())) for p, m, t in exact])
+    return points([(p, m, t * (1 + own * rng.standard_normal())) for p, m, t in exact])
 
 
 def fitted(rows):
@@ -127,13 +112,13 @@ def test_a_startup_of_p_log_p_is_not_determined_as_p(luck):
 
 
 def test_a_startup_of_p_squared_is_not_determined_as_p_log_p():
-    found = barriers(Law("p_squared", 20e-6, 4e-6), 50, Luck(0.0, 0.02))
+    found = barriers(Law("p_squared", 20e-6, 4e-6), 50, (0.0, 0.02))
     assert sum(one.determined for one in found) <= 2
 
 
 def test_laws_that_few_counts_tell_apart_are_determined():
     for startup in (STARTUPS[1], STARTUPS[3], STARTUPS[4]):
-        found = barriers(startup, 20, Luck(0.0, 0.01))
+        found = barriers(startup, 20, (0.0, 0.01))
         right = [one for one in found if one.determined and one.law.form == startup.form]
         assert len(right) >= 18, startup.form
 
@@ -161,7 +146,7 @@ def test_over_six_counts_near_laws_are_undetermined_rather_than_mistaken(delay):
 
 
 def test_at_powers_of_two_the_steps_of_a_tree_are_its_logarithm():
-    model = fitted(drawn((2, 4, 8, 16, 32, 64), STARTUPS[2], DELAYS[3], Luck(0.0, 0.02)))
+    model = fitted(drawn((2, 4, 8, 16, 32, 64), STARTUPS[2], DELAYS[3], (0.0, 0.02)))
     assert (model.startup.law.form, model.startup.determined) == ("log2_p", True)
 
 

@@ -7,8 +7,6 @@ import pytest
 
 from assay.documents.report import build_report
 from plugins.predict import operations as collectives
-from reports.analysis.run import analyse
-from reports.load.loading import load_run
 from reports.tests import synthetic
 
 COUNTS = (2, 3, 4, 6, 8, 16)
@@ -40,15 +38,10 @@ def cases_of(name, operations, counts):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def analysis(tmp_path_factory):
     operations = ["barrier", "broadcast", "total_exchange", "allreduce"]
     cases = [case for name in SPEED for case in cases_of(name, operations, COUNTS)]
-    return synthetic.write_run(tmp_path_factory.mktemp("runs") / "run", cases, blocks=3, edit=timed)
-
-
-@pytest.fixture(scope="module")
-def analysis(run):
-    return analyse(load_run(run))
+    return synthetic.analysed(tmp_path_factory.mktemp("runs") / "run", cases, blocks=3, edit=timed)
 
 
 def texts(table):
@@ -79,8 +72,8 @@ def test_too_few_process_counts_give_no_law(tmp_path):
     assert "2 process counts" in collectives.expressions(analysis).rows[0][1].title
 
 
-def test_the_report_has_the_section(run):
-    files = build_report(run, formats=("html", "md")).files
+def test_the_report_has_the_section(analysis):
+    files = build_report(analysis.run.directory, formats=("html", "md")).files
     page, text = (Path(files[name]).read_text() for name in ("html", "md"))
     pictures = [f"picture-collective-{one}" for one in ("length", "counts")]
     for anchor in (*pictures, "table-collective-expressions"):

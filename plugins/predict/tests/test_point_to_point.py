@@ -15,8 +15,6 @@ pytestmark = pytest.mark.numerical
 ALPHA_S, BETA = 20e-6, 1e-9
 #: Four sizes an octave, 8 bytes to 512 KiB.
 SIZES = sorted({round(8 * 2 ** (k / 4)) for k in range(65)})
-
-
 #: Smooth times in s of lengths in bytes; a step multiplies the first law by a factor.
 SMOOTH = {
     "a straight line": lambda m: ALPHA_S + BETA * m,

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay profile` on real programs of known calls, with the MPI libraries of this machine."""
 
-import shutil
-import subprocess
+from functools import cache
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from assay.cli import main
-from plugins.profile.application_profile import (
-    MOST_IN_MPI,
-    ApplicationProfile,
-    ProfiledCall,
-    read_profile,
-)
+from checks.common.tests.program_runs import ran, require, written_script
+from plugins.profile.application_profile import MOST_IN_MPI, read_profile
 from plugins.profile.collecting import Recording, profile_of
 from plugins.profile.program import SOURCES as LIBRARY_SOURCES
 from setup.tests.needs import needs
@@ -22,169 +17,160 @@ from setup.tests.needs import needs
 SOURCES = Path(__file__).parent / "profiled"
 LIBRARIES = [pytest.param("openmpi", marks=pytest.mark.full), "mpich"]
 RING = {"Irecv": (20, 800), "Isend": (20, 800), "Allreduce": (20, 8), "Waitall": (20, 0)}
-Capture = pytest.CaptureFixture[str]
-
-
-class Programs:
-    """Programs in a folder, each compiled when it is asked for first."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def __truediv__(self, name: str) -> Path:
-        """The program: known.LIBRARY or ring.MODULE.LIBRARY."""
-        _, *module, library = name.split(".")
-        if not (path := self._folder / name).exists():
-            of_module = [word for one in module for word in ("-cpp", f"-D{one}")]
-            compiler, source = ("mpif90", "ring.f90") if module else ("mpicc", "known.c")
-            compile_with(f"{compiler}.{library}", source, path, *of_module)
-        return path
-
-    def profiled(self, library: str, *words: str, status: int = 0) -> ApplicationProfile:
-        """The profile of two ranks of known.LIBRARY."""
-        known = str(self / f"known.{library}")
-        return profiled(f"mpirun.{library}", "-np", "2", known, *words, status=status)
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
-    return Programs(tmp_path_factory.mktemp("programs"))
+def program(tmp_path_factory):
+    """Gives known.LIBRARY or ring.MODULE.LIBRARY, compiled when it is asked for first."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    @cache
+    def compiled(name):
+        _, *module, library = name.split(".")
+        of_module = [word for one in module for word in ("-cpp", f"-D{one}")]
+        compiler, source = ("mpif90", "ring.f90") if module else ("mpicc", "known.c")
+        return compile_with(f"{compiler}.{library}", source, folder / name, *of_module)
+
+    return compiled
 
 
-def compile_with(compiler: str, source: str, program: Path, *options: str) -> None:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"needs {compiler}: make packages, as root")
-    words = [compiler, "-O2", "-o", str(program), str(SOURCES / source), *options]
-    subprocess.run(words, check=True, cwd=program.parent)
+@pytest.fixture(scope="module")
+def of_two(program):
+    """Gives the profile of two ranks of known.LIBRARY."""
+
+    def profile(library, *words, status=0):
+        words = ("-np", "2", program(f"known.{library}"), *words)
+        return profiled(f"mpirun.{library}", *words, status=status)
+
+    return profile
+
+
+def compile_with(compiler, source, program, *options):
+    require(compiler)
+    ran([compiler, "-O2", "-o", program, SOURCES / source, *options], cwd=program.parent)
+    return str(program)
 
 
 @pytest.fixture(autouse=True)
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def in_folder(folder, monkeypatch):
     allowed = "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"
     for name in (*allowed, "OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_mpi_yield_when_idle"):
         monkeypatch.setenv(name, "1")
 
 
-def profiled(*command: str, status: int = 0) -> ApplicationProfile:
+def profiled(*command, status=0):
     assert main(["profile", "--", *command]) == status
     assert not list(Path().glob("assay-profile-*"))
     return read_profile(Path("profile.json"))
 
 
-def call_of(profile: ApplicationProfile, name: str) -> ProfiledCall:
+def call_of(profile, name):
     return next(one for one in profile.calls if one.call == name and one.greatest_bytes)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("module", ["MPI", "F08"])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_fortran_programs_calls_are_counted(
-    programs: Programs, library: str, module: str
-) -> None:
-    program = str(programs / f"ring.{module}.{library}")
-    profile = profiled(f"mpirun.{library}", "-np", "2", program)
+def test_a_fortran_programs_calls_are_counted(program, library, module):
+    profile = profiled(f"mpirun.{library}", "-np", "2", program(f"ring.{module}.{library}"))
     assert {one.call: (one.count, one.greatest_bytes) for one in profile.calls} == RING
     assert (profile.complete, profile.ranks, profile.nodes) == (True, 2, 1)
     assert {one.nodes for one in profile.calls if one.greatest_bytes} == {1}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_late_sender_is_wait_of_the_receiver_alone(programs: Programs, library: str) -> None:
-    profile = programs.profiled(library, "late")
+def test_a_late_sender_is_wait_of_the_receiver_alone(of_two, library):
+    profile = of_two(library, "late")
     receive, send = call_of(profile, "Recv"), call_of(profile, "Send")
     assert receive.sampled == receive.count == 20
     assert receive.wait_s > 0.15  # of 0.2 s that the sender sleeps
     assert send.wait_s < receive.wait_s / 2
 
 
-def test_messages_that_came_before_they_were_asked_for_are_counted(programs: Programs) -> None:
+def test_messages_that_came_before_they_were_asked_for_are_counted(of_two):
     for what, ahead in (("early", range(11, 21)), ("late", range(10))):
-        profile = programs.profiled("mpich", what)
+        profile = of_two("mpich", what)
         (received,) = (one for one in profile.calls if one.call == "Recv" and one.greatest_bytes)
         assert received.ahead in ahead  # of 20; a rank may be stopped for 10 ms before its call
 
 
 @pytest.mark.full
-def test_a_late_rank_is_wait_of_the_others_in_a_collective_call(programs: Programs) -> None:
-    profile = programs.profiled("openmpi", "barrier")
+def test_a_late_rank_is_wait_of_the_others_in_a_collective_call(of_two):
+    profile = of_two("openmpi", "barrier")
     (barrier,) = (one for one in profile.calls if one.call == "Barrier")
     assert (barrier.count, barrier.sampled, barrier.ranks) == (40, 40, 2)
     assert 0.15 < barrier.wait_s <= barrier.time_s
 
 
 @pytest.mark.full
-def test_what_can_overlap_is_the_time_between_posting_and_waiting(programs: Programs) -> None:
-    profile = programs.profiled("openmpi", "overlap")
+def test_what_can_overlap_is_the_time_between_posting_and_waiting(of_two):
+    profile = of_two("openmpi", "overlap")
     for name in ("Irecv", "Isend"):
         assert call_of(profile, name).outside_s > 40 * 0.009
     assert profile.outside_s.least > 0.18
 
 
-def test_sends_that_share_a_request_are_told_apart(programs: Programs) -> None:
+def test_sends_that_share_a_request_are_told_apart(of_two):
     # MPICH gives all sends that are complete at once the same handle.
-    profile = programs.profiled("mpich", "together")
+    profile = of_two("mpich", "together")
     sends = [one for one in profile.calls if one.call == "Isend"]
     assert [(one.greatest_bytes, one.count) for one in sends] == [(1, 20), (2, 20), (3, 20)]
     assert [one.sampled for one in sends] == [20, 20, 20]
 
 
 @pytest.mark.full
-def test_many_sizes_stay_small_and_no_call_is_lost(programs: Programs) -> None:
-    profile = programs.profiled("openmpi", "sizes", "5000")
+def test_many_sizes_stay_small_and_no_call_is_lost(of_two):
+    profile = of_two("openmpi", "sizes", "5000")
     assert Path("profile.json").stat().st_size < 1 << 20
     sends = [one for one in profile.calls if one.call == "Isend"]
     assert sum(one.count for one in sends) == 10_000
     assert sum(one.bytes for one in sends) == 2 * sum(range(5000))
     assert max(one.greatest_bytes for one in sends) == 4999
-    told = "the program has many message sizes: they are merged up to powers of two"
-    assert told in profile.notes
+    merged = "the program has many message sizes: they are merged up to powers of two"
+    assert merged in profile.notes
 
 
 @pytest.mark.parametrize(("what", "least"), [("killed", 20), ("abort", 1)])  # in half of its time
-def test_a_program_that_ends_early_leaves_its_profile_so_far(
-    programs: Programs, what: str, least: int, capsys: Capture
-) -> None:
-    profile = programs.profiled("mpich", what, status=1)
+def test_a_program_that_ends_early_leaves_its_profile_so_far(of_two, what, least, capsys):
+    profile = of_two("mpich", what, status=1)
     assert not profile.complete
     assert call_of(profile, "Isend").count >= least
     assert "ended with status" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_types_of_gibibytes_are_counted_absent_ones_too(programs: Programs, library: str) -> None:
-    profile = programs.profiled(library, "absent")
+def test_types_of_gibibytes_are_counted_absent_ones_too(of_two, library):
+    profile = of_two(library, "absent")
     assert call_of(profile, "Send").greatest_bytes == 1 << 32
     assert call_of(profile, "Gather").bytes == 1
 
 
 @pytest.mark.full
-def test_parts_of_a_command_and_scripts_are_profiled(programs: Programs, capsys: Capture) -> None:
-    known = str(programs / "known.mpich")
+def test_parts_of_a_command_and_scripts_are_profiled(program, capsys):
+    known = program("known.mpich")
     part = ["-np", "1", known, "late"]
     assert profiled("mpirun.mpich", *part, ":", *part).ranks == 2
     assert profiled(known, "barrier").ranks == 1
-    script, line = Path("script"), f"mpirun.mpich -np 2 {known} barrier\n"
-    script.write_text(f"#!/bin/sh\n{line}")
-    script.chmod(0o755)
+    line = f"mpirun.mpich -np 2 {known} barrier\n"
+    written_script(Path("script"), line)
     for command in (["./script"], ["sh", "./script"], ["sh", "-c", line]):
         assert main(["profile", "--mpicc", "mpicc.mpich", "--", *command]) == 0
-    script.write_text(f"#!/bin/sh\n{2 * line}")
+    written_script(Path("script"), 2 * line)
     assert main(["profile", "--mpicc", "mpicc.mpich", "--", "./script"]) == 2
     assert "recordings of several launches" in capsys.readouterr().err
 
 
-def test_what_cannot_be_written_is_said_first(programs: Programs, capsys: Capture) -> None:
+def test_what_cannot_be_written_is_said_first(program, capsys):
     for name in (".", "none/profile.json"):
         words = ["profile", "--output", name, "--", "mpirun.mpich", "-np", "2"]
-        assert main([*words, str(programs / "known.mpich"), "barrier"]) == 4
+        assert main([*words, program("known.mpich"), "barrier"]) == 4
         assert f"{name}: cannot be written" in capsys.readouterr().err
 
 
 @pytest.mark.full
-def test_a_program_with_the_profile_linked_in_needs_none_preloaded(tmp_path: Path) -> None:
-    made = ["make", "-s", "-C", str(LIBRARY_SOURCES), "CC=mpicc.mpich", f"OUT={tmp_path}"]
-    subprocess.run([*made, str(tmp_path / "profile.o")], check=True)
+def test_a_program_with_the_profile_linked_in_needs_none_preloaded(tmp_path):
+    made = ["make", "-s", "-C", LIBRARY_SOURCES, "CC=mpicc.mpich", f"OUT={tmp_path}"]
+    ran([*made, str(tmp_path / "profile.o")])
     compile_with("mpicc.mpich", "known.c", tmp_path / "known", str(tmp_path / "profile.o"))
     assert call_of(profiled("mpirun.mpich", "-np", "2", "./known", "late"), "Recv").sampled == 20
     compile_with("mpicc.mpich", "known.c", tmp_path / "plain")
@@ -195,8 +181,8 @@ def test_a_program_with_the_profile_linked_in_needs_none_preloaded(tmp_path: Pat
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_the_time_in_calls_of_mpi_3_is_time_in_mpi(programs: Programs, library: str) -> None:
-    profile = programs.profiled(library, "later")
+def test_the_time_in_calls_of_mpi_3_is_time_in_mpi(of_two, library):
+    profile = of_two(library, "later")
     found = {one.call: (one.count, one.bytes) for one in profile.calls}
     calls = ("Ialltoallv", "Igatherv", "Iscatterv", "Iallgatherv", "Rput")
     assert [found[name] for name in calls] == [(2, 16)] * len(calls)
@@ -209,11 +195,9 @@ def test_the_time_in_calls_of_mpi_3_is_time_in_mpi(programs: Programs, library: 
 
 @pytest.mark.full
 @pytest.mark.parametrize("by_script", [False, True])
-def test_of_a_program_that_spawns_the_ranks_that_were_started_are_profiled(
-    programs: Programs, capfd: Capture, by_script: bool
-) -> None:
+def test_of_a_spawning_program_the_ranks_that_were_started_are_profiled(program, capfd, by_script):
     # Debian's MPICH refuses MPI_Comm_spawn. What a script starts inherits what is preloaded.
-    words = ["mpirun.openmpi", "-np", "2", str(programs / "known.openmpi"), "spawn"]
+    words = ["mpirun.openmpi", "-np", "2", program("known.openmpi"), "spawn"]
     script = ["--mpicc", "mpicc.openmpi", "--", "sh", "-c", " ".join(words)]
     assert main(["profile", *(script if by_script else ["--", *words])]) == 0
     profile = read_profile(Path("profile.json"))
@@ -224,7 +208,7 @@ def test_of_a_program_that_spawns_the_ranks_that_were_started_are_profiled(
 
 
 @pytest.mark.parametrize("mpi_s", [1.03, 1.06])
-def test_threads_in_mpi_at_once_are_noted(mpi_s: float) -> None:
+def test_threads_in_mpi_at_once_are_noted(mpi_s):
     fixed = {"assay": "recording", "rank": 0, "ranks": 1, "node": 0, "nodes": 1, "library": ""}
     fixed |= {"complete": True, "unordered": False, "elapsed_s": 1.0, "mpi_s": mpi_s, "level": 0}
     entries = [["Wait", 0, 0, 0, 0, 0, 1, mpi_s, 0, 0]]
@@ -235,11 +219,11 @@ def test_threads_in_mpi_at_once_are_noted(mpi_s: float) -> None:
 
 
 @needs("cc", "mpirun.mpich")
-def test_a_statically_linked_program_is_refused_with_the_remedy(capsys: Capture) -> None:
+def test_a_statically_linked_program_is_refused_with_the_remedy(capsys):
     # No distribution's archive of MPI links; what tells is MPI_Init inside the program.
     text = "int MPI_Init(int *count, char ***words) { return !count && !words; }"
     Path("static.c").write_text(f"{text}\nint main(void) {{ return MPI_Init(0, 0); }}\n")
-    subprocess.run(["cc", "-static", "-o", "static", "static.c"], check=True)
+    ran(["cc", "-static", "-o", "static", "static.c"])
     assert main(["profile", "--", "mpirun.mpich", "-np", "2", "./static"]) == 2
     said = capsys.readouterr().err
     assert "linked statically with MPI" in said
@@ -258,7 +242,7 @@ def test_a_statically_linked_program_is_refused_with_the_remedy(capsys: Capture)
         ("--show profile.json -- true", "give a command or --show FILE, not both"),
     ],
 )
-def test_what_cannot_be_profiled_is_refused(words: str, fault: str, capsys: Capture) -> None:
+def test_what_cannot_be_profiled_is_refused(words, fault, capsys):
     assert main(["profile", *words.split()]) == 2
     assert fault in capsys.readouterr().err
     assert not [*Path().iterdir()]

@@ -2,7 +2,6 @@
 """Profiles of several nodes: `assay profile` in a job, and a case of a run."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from assay import ROOT
 from assay.tests.test_run_on_cluster import campaign, pytestmark, run, the_run
+from checks.common.tests.program_runs import ran
 from plugins.profile.application_profile import read_profile
 from plugins.profile.pictures import case_profiles
 from plugins.profile.tests.test_profile import SOURCES
@@ -38,12 +38,10 @@ def test_a_job_profiles_the_ranks_of_all_its_nodes(cluster, library):
     folder.mkdir()
     cluster.show([ROOT])
     try:
-        words = [f"mpicc.{library}", "-O2", "-o", str(folder / "known"), str(SOURCES / "known.c")]
-        subprocess.run(words, check=True)
+        ran([f"mpicc.{library}", "-O2", "-o", folder / "known", SOURCES / "known.c"])
         words = ["salloc", "-N2", "--ntasks-per-node=1", str(Path(sys.executable).parent / "assay")]
         words += ["profile", "--", *LAUNCHERS[library], "./known", "late"]
-        command = cluster.user_command(words, folder=folder)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = ran(cluster.user_command(words, folder=folder), check=False)
         assert done.returncode == 0, done.stderr
         profile = read_profile(folder / "profile.json")
         assert not [*folder.glob("assay-profile-*")]

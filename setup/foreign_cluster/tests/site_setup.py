@@ -258,14 +258,8 @@ def module_files(found: dict[str, Any]) -> dict[str, str]:
         variables = found["families"][family].get("variables", {}).items()
         lines = [found["variable"].format(key=key, value=value) for key, value in variables]
         text = "\n".join([found["module"], *lines, files.get(module, "").removeprefix(head)])
-        values = {
-            "module": module.split("/")[0],
-            "family": family,
-            "folder": f"/cluster/opt/{module}",
-        }
-        for key, value in values.items():
-            text = text.replace(f"{{{key}}}", value)
-        files[module] = text
+        text = text.replace("{module}", module.split("/")[0]).replace("{family}", family)
+        files[module] = text.replace("{folder}", f"/cluster/opt/{module}")
     return {f"modules/{name}{found['module_ending']}": text for name, text in files.items()}
 
 

@@ -67,17 +67,17 @@ def nodes_of(walk: Walk, site: str) -> list[str]:
     return sorted(set(listed.split()))
 
 
-def tiny(walk: Walk, site: str, ranks: str = "2", blocks: int = 1) -> list[str]:
+def tiny(walk: Walk, site: str, blocks: int = 1) -> list[str]:
     """The first user's command of a new run of a tiny campaign."""
     user = walk.users()[0]
     walk.user(user, "rm -rf results/tiny")
-    campaign = walk.campaign(user, environment(site), ranks, blocks)
+    campaign = walk.campaign(user, environment(site), blocks)
     return [".venv/bin/assay", "run", campaign, "--site", NAME, "--plain"]
 
 
-def all_ok(walk: Walk, user: str, count: int, name: str = "tiny") -> bool:
+def all_ok(walk: Walk, user: str, count: int) -> bool:
     """Whether the newest run has so many records, all good."""
-    return [record["status"] for record in walk.records(user, name)] == ["ok"] * count
+    return [record["status"] for record in walk.records(user, "tiny")] == ["ok"] * count
 
 
 def test_from_clone_to_report(ready, site):

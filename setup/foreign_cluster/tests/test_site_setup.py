@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import virtual_cluster
+from checks.common.tests.program_runs import ran
 from records.errors import AssayError
 from setup.foreign_cluster.tests.site_setup import LoginDaemon, SiteSetup, login_command, up
 from virtual_cluster import Cluster, host, namespaces
@@ -59,13 +60,10 @@ def site() -> SiteSetup:
 
 
 def of_user(cluster: Cluster, user: str, *argv: str) -> str:
-    command = login_command(cluster, user, argv)
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return ran(login_command(cluster, user, argv), check=False).stdout.strip()
 
 
-def test_users_and_administrators_find_the_site_and_down_leaves_nothing(
-    name: str, site: SiteSetup
-) -> None:
+def test_users_and_administrators_find_the_site_and_down_leaves_nothing(name, site):
     cluster = up(name, site)
     root = folders(name).root
     assert of_user(cluster, "kim", "sh", "-c", "hostname; id -un; pwd").split() == [
@@ -95,9 +93,7 @@ def test_users_and_administrators_find_the_site_and_down_leaves_nothing(
     assert traces(name) == {}
 
 
-def test_a_further_daemon_that_ends_is_named_and_nothing_is_left(
-    name: str, site: SiteSetup
-) -> None:
+def test_a_further_daemon_that_ends_is_named_and_nothing_is_left(name, site):
     broken = LoginDaemon("helper", ("sh", "-c", "echo no data base; exit 1"), ready=("false",))
     with pytest.raises(AssayError, match=r"helper ended at once.*helper.console:\n  no data base"):
         up(name, replace(site, daemons=(broken,)))

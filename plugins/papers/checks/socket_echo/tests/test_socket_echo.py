@@ -9,7 +9,6 @@ import socket
 import struct
 import subprocess
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -24,24 +23,26 @@ FEW = ["--sizes=1,15,1024,300000", "--iterations=5", "--warmup=1"]
 ENDLESS = ["--sizes=1000", "--iterations=1000000"]
 
 
-def parse(text: str) -> json_lines.Output:
+def parse(text):
     return json_lines.parse(text, CHECK.metrics_by_name)
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory) -> str:
+def program(tmp_path_factory):
     return built_alone(tmp_path_factory.mktemp("tcp"), "tcp_echo")
 
 
-def asking_end(program: str, options: list[str]) -> tuple[subprocess.Popen[str], int]:
+def started(*words, **how):
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **how)
+
+
+def asking_end(program, options):
     """The asking end, as soon as it listens, and its port."""
     with socket.socket() as kept:  # bound, so that no other program gets it before the end does
         kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         kept.bind(("127.0.0.1", 0))
         port = kept.getsockname()[1]
-        asking = subprocess.Popen(
-            [program, f"--port={port}", *options], stdout=subprocess.PIPE, text=True
-        )
+        asking = started(program, f"--port={port}", *options)
         with Path("/proc/net/tcp").open() as table:
             while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
                 table.seek(0)
@@ -49,11 +50,10 @@ def asking_end(program: str, options: list[str]) -> tuple[subprocess.Popen[str],
 
 
 @contextmanager
-def two_ends(program: str, options: list[str]) -> Iterator[list[subprocess.Popen[str]]]:
+def two_ends(program, options):
     """The asking end and the other one, joined as soon as the first listens."""
     asking, port = asking_end(program, options)
-    words = [program, f"--port={port}", *options, "--host=localhost"]
-    other = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    other = started(program, f"--port={port}", *options, "--host=localhost")
     try:
         yield [asking, other]
     finally:
@@ -62,12 +62,12 @@ def two_ends(program: str, options: list[str]) -> Iterator[list[subprocess.Popen
             end.communicate()
 
 
-def outcome(end: subprocess.Popen[str]) -> tuple[int, str]:
+def outcome(end):
     text, _ = end.communicate(timeout=600)
     return end.returncode, text
 
 
-def heard(end: subprocess.Popen[str]) -> tuple[int, json_lines.Output]:
+def heard(end):
     """Status and output of an end."""
     status, text = outcome(end)
     return status, parse(text)
@@ -200,41 +200,36 @@ def test_an_echo_over_sockets_has_no_empty_message_and_two_ends():
 
 def test_the_end_on_the_login_node_waits_for_the_other_or_the_end_of_the_launch(program, tmp_path):
     script = str(Path(CHECK.folder, "login-end.sh"))
-    waiting = subprocess.Popen(
-        [script, program, *FEW], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-    )
+    waiting = started(script, program, *FEW, cwd=tmp_path)
     asking, port = asking_end(program, FEW)
     (tmp_path / "listening").write_text(f"localhost {port}\n")
     assert outcome(asking)[0] == 0
     assert outcome(waiting) == (0, "")
     (tmp_path / "listening").unlink()
-    idle = subprocess.Popen(
-        [script, program, *FEW], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-    )
+    idle = started(script, program, *FEW, cwd=tmp_path)
     (tmp_path / "launch.ended").touch()
     assert outcome(idle) == (0, "")
 
 
 @pytest.fixture(scope="module")
-def udp_program(tmp_path_factory) -> str:
+def udp_program(tmp_path_factory):
     return built_alone(tmp_path_factory.mktemp("udp"), "udp_echo")
 
 
 @pytest.fixture(scope="module")
-def patient(udp_program) -> str:
+def patient(udp_program):
     """The udp_program as it is where no answer comes late."""
     library, script = f"{udp_program}.so", Path(f"{udp_program}.patient")
-    source = str(Path(__file__).with_name("patient.c"))
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    ran(["cc", "-shared", "-fPIC", "-o", library, Path(__file__).with_name("patient.c")])
     script.write_text(f'#!/bin/sh\nexec env LD_PRELOAD={library} {udp_program} "$@"\n')
     script.chmod(0o755)
-    return str(script)
+    return script
 
 
-def lost(output: json_lines.Output) -> dict[int, float]:
+def lost(output):
     """The datagrams lost, by their length."""
     named = (metric for metric in output.metrics if metric.name == "datagrams_lost")
-    return {(metric.at or {})["message_bytes"]: metric.value for metric in named}
+    return {metric.at["message_bytes"]: metric.value for metric in named}
 
 
 def test_udp_measures_every_size_and_loses_none_on_one_host(patient):
@@ -243,13 +238,11 @@ def test_udp_measures_every_size_and_loses_none_on_one_host(patient):
         assert outcome(end) == (0, "")
     assert (status, output.ended, output.errors) == (0, True, [])
     trips = [metric for metric in output.metrics if metric.name == "half_round_trip"]
-    assert [len(metric.samples or []) for metric in trips] == [4, 4, 4]
+    assert [len(metric.samples) for metric in trips] == [4, 4, 4]
     assert lost(output) == {1: 0, 15: 0, 65507: 0}
 
 
-def reflect(
-    port: int, drop: dict[int, int], twice: set[int], short: bool, came: list[bytes]
-) -> None:
+def reflect(port, drop, twice, short, came):
     """An answering end that drops so many copies of a message, by its place among the different
     ones, and answers others twice; `came`: every datagram that it received.
 
@@ -282,13 +275,11 @@ def reflect(
                 came.append(datagrams.recv(65536))
 
 
-def against(
-    udp_program: str, drop: dict[int, int], twice: set[int], short: bool = False
-) -> tuple[int, json_lines.Output, int]:
+def against(udp_program, drop=(), twice=(), short=False):
     """What the asking end makes of such an end, and how many datagrams it sent once more."""
     asking, port = asking_end(udp_program, ["--sizes=100", "--iterations=5", "--warmup=1"])
-    came: list[bytes] = []
-    end = threading.Thread(target=reflect, args=(port, drop, twice, short, came), daemon=True)
+    came = []
+    end = threading.Thread(target=reflect, args=(port, dict(drop), twice, short, came), daemon=True)
     end.start()
     status, output = heard(asking)
     end.join()
@@ -296,7 +287,7 @@ def against(
 
 
 def test_lost_datagrams_are_counted_and_sent_again(udp_program):
-    status, output, again = against(udp_program, drop={0: 1, 3: 2, 6: 1}, twice=set())
+    status, output, again = against(udp_program, drop={0: 1, 3: 2, 6: 1})
     assert (status, output.ended, lost(output)) == (0, True, {100: again})
     assert again >= 4  # an answer that is late counts as lost, too
     worst = next(metric for metric in output.metrics if metric.name == "half_round_trip_worst")
@@ -304,16 +295,16 @@ def test_lost_datagrams_are_counted_and_sent_again(udp_program):
 
 
 def test_a_late_answer_of_another_length_is_no_loss(patient):
-    status, output, _ = against(patient, drop={}, twice=set(), short=True)
+    status, output, _ = against(patient, short=True)
     assert (status, output.ended, lost(output)) == (0, True, {100: 0})
 
 
 def test_an_answer_that_nobody_waits_for_is_wrong(patient):
-    _, output, _ = against(patient, drop={}, twice={3})
+    _, output, _ = against(patient, twice={3})
     assert any("does not answer it" in said for said in output.wrong)
 
 
 def test_a_peer_that_answers_nothing_is_a_failure(udp_program):
-    status, output, _ = against(udp_program, drop={0: 100}, twice=set())
+    status, output, _ = against(udp_program, drop={0: 100})
     assert (status, output.wrong) == (2, [])
     assert "30 datagrams of 100 bytes in a row had no answer" in output.errors[0]
