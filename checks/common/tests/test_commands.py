@@ -126,11 +126,7 @@ def test_an_expression_that_runs_for_ever_is_ended(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a(b", "at position 1"),
-        *(("a", "0 groups"), ("(a)(b)", "2 groups")),
-    ],
+    ("text", "said"), [("a(b", "at position 1"), *(("a", "0 groups"), ("(a)(b)", "2 groups"))]
 )
 def test_a_bad_expression_is_refused_with_its_place(text: str, said: str) -> None:
     assert said in str(expression_fault(text, 1))
