@@ -163,15 +163,11 @@ def test_every_line_of_the_session_is_required_whole(check):
     own = [i for i, line in enumerate(lines) if said.match(line)]
     assert len(own) >= 6
     for place in own:
-        rest = lines[:place] + lines[place + 1 :]
-        assert launch.outcome("\n".join(rest)).status in ("wrong", "failed"), lines[place]
-        for length in (9, 20, len(lines[place]) - 1):
-            cut = [*lines[:place], lines[place][:length], *lines[place + 1 :]]
-            assert launch.outcome("\n".join(cut)).status in ("wrong", "failed"), cut[place]
-        if place:
-            one = "".join(lines[place - 1 : place + 1])
-            joined = [*lines[: place - 1], one, *lines[place + 1 :]]
-            assert launch.outcome("\n".join(joined)).status in ("wrong", "failed"), one
+        before, line, after = lines[:place], lines[place], lines[place + 1 :]
+        spoiled = [[*before, line[:length], *after] for length in (9, 20, len(line) - 1)]
+        spoiled += [[*before[:-1], one + line, *after] for one in before[-1:]]
+        for damaged in ([*before, *after], *spoiled):
+            assert launch.outcome("\n".join(damaged)).status in ("wrong", "failed"), damaged
 
 
 LIBRARIES = ["libassay_evidence.so", "libassay_profile.so"]
