@@ -194,7 +194,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def running(cluster: Cluster, pattern: str) -> int:
     """The number of processes in the node whose command line has this end."""
     command = cluster.node_command("n1", ["pgrep", "-fc", f"{pattern}$"])
-    return int(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    return int(host.run(command, check=False).stdout)
 
 
 def sleeping(cluster: Cluster, seconds: str) -> bool:
@@ -238,7 +238,7 @@ def test_cores_stay_awake_as_long_as_a_job_runs(cluster: Cluster) -> None:
     def held(jobs: int) -> bool:
         if latency:
             return running(cluster, "tail -f /dev/null") == jobs
-        shown = subprocess.run(spinning, capture_output=True, text=True, check=False).stdout.split()
+        shown = host.run(spinning, check=False).stdout.split()
         going = [one for one in shown if "T" not in one]
         return len(shown) == 2 and len(going) == (2 if jobs else 0)
 

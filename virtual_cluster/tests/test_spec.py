@@ -3,7 +3,6 @@
 that refuses what cannot work with one message."""
 
 import re
-import subprocess
 from ipaddress import ip_address, ip_network
 
 import pytest
@@ -112,10 +111,7 @@ def test_the_bucket_holds_a_frame_with_its_room_on_the_wire_and_little_more(name
 def test_tc_understands_the_lines_and_an_unlimited_link_is_not_shaped() -> None:
     assert _speed_lines(NETWORKS["unlimited"], ["eth0"]) == []
     line = _speed_lines(NETWORKS["gigabit"], ["no-such-device"])[0]
-    answer = subprocess.run(
-        [host.program("tc"), *line.split()], capture_output=True, text=True, check=False
-    )
-    assert "Cannot find device" in answer.stderr
+    assert "Cannot find device" in host.run(["tc", *line.split()], check=False).stderr
 
 
 def test_nodes_are_dealt_evenly_to_the_lowest_switches() -> None:

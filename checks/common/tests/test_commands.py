@@ -34,9 +34,6 @@ def brought(content: bytes) -> BroughtFile:
     return BroughtFile(name="in.x", content=content, executable=False)
 
 
-THREE = "Triad: 3\nTriad: 1\nTriad: 2\n"
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_value_is_one_word_whatever_it_holds(text: str) -> None:
     check = CommandDefinition("x", line())
@@ -78,7 +75,7 @@ def test_other_content_of_a_file_is_another_case() -> None:
     ],
 )
 def test_one_of_several_matches_is_chosen(choice: str, value: float) -> None:
-    found = read(line(metrics=[caught(choice)]), THREE)
+    found = read(line(metrics=[caught(choice)]), "Triad: 3\nTriad: 1\nTriad: 2\n")
     assert found.wrong is None
     assert found.metrics[0].value == value
     assert found.metrics[0].samples == ([3e6, 1e6, 2e6] if choice == "each" else None)

@@ -120,8 +120,7 @@ def test_a_program_that_ends_without_a_newline_hides_no_stamp(tmp_path, ending):
 def test_stamps_have_a_point_where_the_locale_has_a_comma(tmp_path):
     locale = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
     require("localedef")
-    made = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / locale["LC_ALL"])]
-    ran(made)
+    ran(["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / locale["LC_ALL"]])
     program = f"{LAUNCH}/witness.sh bash -c 'echo $EPOCHREALTIME $ASSAY_LAUNCHED_AT'"
     said = session(tmp_path, program, **locale)
     (printed,) = (line for line in said.splitlines() if line and line[0] != "{")

@@ -107,9 +107,8 @@ def test_the_example_of_every_check_is_launched(tmp_path):
         placed = check.layout(params, cores)
         asked = {"ranks": placed.ranks, "ranks_per_node": placed.ranks_per_node, "nodes": 1}
         asked |= {"index": index, "case_id": f"{name}-12345678", "check": name, "block": 1}
-        asked |= {"limit_s": 60.0}
         asked |= {"environment": "mpich" if "mpi" in check.features else "pvm", "attempt": 1}
-        launches.append({**asked, "params": params.complete()})
+        launches.append({**asked, "params": params.complete(), "limit_s": 60.0})
     write_launches(tmp_path, launches)
     answer, scripts = dry_run(tmp_path, "launches.py", "--keep-stage-files")
     assert answer.returncode == 0, answer.stdout[-3000:]
