@@ -112,8 +112,7 @@ def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
         ArchiveWriter(path, known).append(more)
     assert path.read_bytes() == content
     ArchiveWriter(path, known).close()
-    directory = path.stat().st_size - len(content)
-    for room in range(1, directory, 9):
+    for room in range(1, path.stat().st_size - len(content), 9):
         path.write_bytes(content)
         with room_for(len(content) + room), pytest.raises(OSError, match="File too large"):
             ArchiveWriter(path, known).close()

@@ -214,12 +214,10 @@ def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(
         wait_for(lambda: sleeping(cluster, KEPT) and sleeping(cluster, CHILD))
         go = Path(cluster.site_facts()["work_dir"], f"go.{other}")
         start = f"setsid {left.format(other=other, left=LEFT)} </dev/null >/dev/null 2>&1 &"
-        script = f"{start}\nuntil [ -e {go} ]; do sleep 0.1; done"
-        job = submitted(cluster, "--wrap", script)
+        job = submitted(cluster, "--wrap", f"{start}\nuntil [ -e {go} ]; do sleep 0.1; done")
         wait_for(lambda: sleeping(cluster, LEFT))
         go.touch()
-        shown = ("scontrol", "show", "job", job)
-        wait_for(lambda: "JobState=COMPLETED" in run_in(cluster, *shown))
+        wait_for(lambda: "JobState=COMPLETED" in run_in(cluster, "scontrol", "show", "job", job))
         wait_for(lambda: not sleeping(cluster, LEFT))
         assert sleeping(cluster, KEPT)
         assert sleeping(cluster, CHILD)

@@ -25,8 +25,7 @@ def test_names_are_plain_and_others_refused_with_what_is_allowed(name: str) -> N
 
 
 def test_addresses_are_distinct_and_in_one_network() -> None:
-    nodes = ClusterSpec(nodes=500).node_names()
-    plan = plans.address_plan(nodes)
+    plan = plans.address_plan(ClusterSpec(nodes=500).node_names())
     assert len(set(plan.values())) == 501
     assert all(ip_address(a) in ip_network("10.77.0.0/16") for a in plan.values())
     assert plan["login"] == "10.77.0.1"

@@ -32,8 +32,7 @@ def states(monkeypatch):
 
 def test_slurm_is_asked_for_hosts_of_pairs_that_it_gives(states):
     assert nodes_for_pairs(PAIRS, 4, "", [], "a") == ["n2", "n4", "n9"]
-    excluded = ["--exclude=n0", "--exclude", "n9"]
-    assert nodes_for_pairs(PAIRS, 4, "", excluded, "a") == ["n2", "n4"]
+    assert nodes_for_pairs(PAIRS, 4, "", ["--exclude=n0", "--exclude", "n9"], "a") == ["n2", "n4"]
     for state, other, nodes in (
         ("n9 planned", "n9 drained", ["n2", "n4"]),
         ("n2 allocated", "n2 maint", None),

@@ -99,8 +99,7 @@ def test_what_is_no_measurement_is_wrong(text: str, said: str) -> None:
 
 
 def test_a_metric_is_read_from_the_stream_that_it_is_printed_on() -> None:
-    on_stderr = msgspec.structs.replace(caught("only"), stream="stderr")
-    asked = line(metrics=[on_stderr])
+    asked = line(metrics=[msgspec.structs.replace(caught("only"), stream="stderr")])
     assert read(asked, "Triad: 1", errors=lambda: "Triad: 7").metrics[0].value == 7e6
     with pytest.raises(OutputError, match="no line of stderr matches"):
         read(asked, "x\nTriad: 1", errors=lambda: "trial")

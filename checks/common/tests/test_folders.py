@@ -172,8 +172,7 @@ def test_a_site_brings_its_own_checks_and_the_plan_names_their_folder(
     assert plan.checks_folders == [str(folder)]
     assert plan.register.check_title("hello") == "Hello"
     monkeypatch.setenv("MINE", "/none")
-    told = said(ExitStatus.BAD_INPUT, *plan_it)
-    assert "site here: checks /none: no such folder" in told
+    assert "site here: checks /none: no such folder" in said(ExitStatus.BAD_INPUT, *plan_it)
 
 
 DEEP = "\n\ndef helper():\n    return {}['size']\n"

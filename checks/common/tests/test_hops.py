@@ -25,10 +25,9 @@ TREE = TopologyDescription.model_validate(
 def launch(check: str = "pt2pt", hops: int = 0, topology=TREE, **given):
     definition = CHECKS[check]
     given = {"ranks": 2, **given} if check == "alltoall_pairs" else {"hops": hops}
-    params = definition.parameters.model_validate(given)
     partition = {"shared_cores": dict[str, list[int]]()}
     setting = Setting(ranks=2, ranks_per_node=1, topology=topology, partition=partition)
-    return OwnProgram(definition, params, setting)
+    return OwnProgram(definition, definition.parameters.model_validate(given), setting)
 
 
 def hops_of(found, *hosts: str):

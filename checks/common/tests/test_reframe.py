@@ -69,8 +69,7 @@ LAYOUTS = {
 def job_scripts(tmp_path_factory):
     """Job scripts of a dry run, by (environment, check)."""
     folder = tmp_path_factory.mktemp("dry")
-    programs = {"lam": {"su3_rmd": "/opt/milc/su3_rmd"}}
-    site = make_site(folder, programs, access=["--account=me"])
+    site = make_site(folder, {"lam": {"su3_rmd": "/opt/milc/su3_rmd"}}, access=["--account=me"])
     features = {name: {"mpi"} for name in site["environments"]}
     features["lam"].add("program:su3_rmd")
     facts = SiteFacts("virtual", 4, 2, 2**33, features)
@@ -82,8 +81,7 @@ def job_scripts(tmp_path_factory):
     found = {}
     for stage, text in scripts.items():
         check = CASE.match(stage.name)["check"]
-        other = "./rank.sh" in text
-        found[stage.parent.name, f"{check} by rank.sh" if other else check] = text
+        found[stage.parent.name, f"{check} by rank.sh" if "./rank.sh" in text else check] = text
     return found
 
 
@@ -166,8 +164,7 @@ def test_prrtes_ranks_are_started_through_its_daemons():
     launcher = SessionLauncher()
     launcher.kind, launcher.extra_options = "assay-prte", ("--bind-to", "none")
     job = SimpleNamespace(num_tasks=4, num_tasks_per_node=2, num_cpus_per_task=None)
-    words = launcher.command(job)
-    assert " ".join(words) == (
+    assert " ".join(launcher.command(job)) == (
         "./session.sh prte 60 prun --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
         " -x ASSAY_LAUNCH_HOST -x ASSAY_TOKEN --np 4 --map-by ppr:2:node --bind-to none"
     )
