@@ -171,9 +171,7 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
     assert run_in(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
 
 
-def test_an_up_that_fails_takes_down_what_it_made(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_up_that_fails_takes_down_what_it_made(name: str, monkeypatch) -> None:
     monkeypatch.setattr("virtual_cluster.daemons.CGROUP_CONF", "CgroupPlugin=absent\n")
     with pytest.raises(AssayError, match=r"node n\d ended at once"):
         virtual_cluster.up(ClusterSpec(name, nodes=2))
@@ -214,9 +212,7 @@ def test_batch_jobs_start_and_end_at_once(shared: Cluster) -> None:
     assert subprocess.run(refused, capture_output=True, check=False).returncode
 
 
-def test_the_command_line_shows_and_enters_the_cluster(
-    shared: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_shows_and_enters_the_cluster(shared: Cluster, capsys) -> None:
     wait_until_idle(shared)
     assert main(["status", "--name", shared.name]) == 0
     shown = capsys.readouterr().out
@@ -252,14 +248,12 @@ SCRIPT = "trap 'sleep 1; echo caught; exit 3' INT; echo begun; while :; do sleep
 
 def test_what_a_terminal_interrupts_is_the_command_alone(shared: Cluster) -> None:
     words = [*COMMAND, "shell", "--name", shared.name, "--", "sh", "-c", SCRIPT]
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as shell:
-        assert shell.stdout is not None
-        assert shell.stdout.readline() == "begun\n"
-        os.killpg(shell.pid, signal.SIGINT)
-        assert shell.stdout.read() == "caught\n"
-    assert shell.returncode == 3
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "begun\n"
+        os.killpg(run.pid, signal.SIGINT)
+        assert run.stdout.read() == "caught\n"
+    assert run.returncode == 3
 
 
 ASK = [sys.executable, "-c", "from virtual_cluster import namespaces; print(namespaces.refusal())"]

@@ -57,9 +57,7 @@ def test_memory_is_shared_out_in_whole_mebibytes() -> None:
     assert plans.memory_per_node(1 << 20, 500) == 1 << 20
 
 
-def test_missing_packages_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_packages_are_named(monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(namespaces, "refusal", lambda **_: "")
     missing = {"munged": "munge", "slurmd": "slurm-wlm"}
     monkeypatch.setattr(host, "missing_programs", lambda _: missing)
@@ -78,9 +76,7 @@ def test_missing_packages_are_named(
         *(([command, "--name", "a b"], "allowed are") for command in ("status", "shell")),
     ],
 )
-def test_bad_values_exit_with_2(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_values_exit_with_2(arguments: list[str], said: str, capsys) -> None:
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
 

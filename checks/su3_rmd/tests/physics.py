@@ -75,9 +75,8 @@ def square_law(
     spread = sum(weight * (x - x_mean) ** 2 for x, _, weight in rows)
     slope = sum(weight * (x - x_mean) * (y - y_mean) for x, y, weight in rows) / spread
     error = math.sqrt(1 / total + x_mean**2 / spread)
-    at_0 = judge(
-        f"{what}: P at time step 0 against heat bath", y_mean - slope * x_mean, error, *bath
-    )
+    origin = y_mean - slope * x_mean
+    at_0 = judge(f"{what}: P at time step 0 against heat bath", origin, error, *bath)
     return at_0 & judge(f"{what}: slope c", slope, 1 / math.sqrt(spread), SLOPE, SLOPE_ERROR)
 
 
