@@ -257,14 +257,13 @@ def test_what_a_terminal_interrupts_is_the_command_alone(shared: Cluster) -> Non
 
 
 ASK = [sys.executable, "-c", "from virtual_cluster import namespaces; print(namespaces.refusal())"]
-_INSIDE = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]
 
 
 def told(first: str) -> str:
     """What the trial says after these words in namespaces."""
-    within = [*_INSIDE, "sh", "-e", "-c", f'{first}; exec "$@"', "sh"]
-    done = subprocess.run([*within, *ASK], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    words = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]
+    words += ["sh", "-e", "-c", f'{first}; exec "$@"', "sh", *ASK]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_nothing_is_refused_here_and_nothing_is_left() -> None:

@@ -206,9 +206,7 @@ def submitted(cluster: Cluster, *words: str) -> str:
 
 
 @pytest.mark.parametrize("left", LEFTOVERS.values(), ids=LEFTOVERS)
-def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(
-    cluster: Cluster, left: str
-) -> None:
+def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(cluster: Cluster, left) -> None:
     other = submitted(cluster, "--wrap", OTHER)
     try:
         wait_for(lambda: sleeping(cluster, KEPT) and sleeping(cluster, CHILD))
