@@ -46,11 +46,6 @@ def read(folder: Path) -> dict[str, bytes]:
         return {name: files.read(f"raw/b1.zip/{name}") or b"" for name in names}
 
 
-def sealed(path: Path) -> bool:
-    with opened(path) as file:
-        return is_closed(file)
-
-
 def test_any_program_for_zip_reads_a_closed_archive(tmp_path: Path) -> None:
     with zipfile.ZipFile(written(tmp_path)) as archive:
         assert archive.testzip() is None
@@ -60,7 +55,8 @@ def test_any_program_for_zip_reads_a_closed_archive(tmp_path: Path) -> None:
 
 def test_an_archive_that_was_not_closed_is_read_and_goes_on(tmp_path: Path) -> None:
     path = written(tmp_path, close=False)
-    assert not sealed(path)
+    with opened(path) as file:
+        assert not is_closed(file)
     assert read(tmp_path) == TEXTS
     assert added(path).cut == 0
     assert read(tmp_path) == {**TEXTS, "more.out": b"more"}
@@ -92,18 +88,12 @@ def test_what_has_no_record_is_cut_off_and_counted(tmp_path: Path) -> None:
         assert archive.infolist()[0].header_offset == 0
 
 
-def damaged(path: Path) -> bytes:
-    """Damage the header of the second member; gives the archive's content."""
-    content = bytearray(path.read_bytes())
-    content[content.index(b"PK\3\4", 10) + 1] = 0
-    path.write_bytes(content)
-    return bytes(content)
-
-
 @pytest.mark.parametrize("closed", [True, False])
 def test_an_archive_that_is_damaged_before_its_end_is_not_cut(tmp_path: Path, closed: bool) -> None:
     path = written(tmp_path, close=closed)
-    content = damaged(path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\3\4", 10) + 1] = 0  # the header of the second member
+    path.write_bytes(content)
     with pytest.raises(AssayError, match="which a record names, and all behind it are missing"):
         ArchiveWriter(path, known, {*TEXTS})
     assert path.read_bytes() == content
@@ -122,8 +112,7 @@ def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
         ArchiveWriter(path, known).append(more)
     assert path.read_bytes() == content
     ArchiveWriter(path, known).close()
-    directory = path.stat().st_size - len(content)
-    for room in range(1, directory, 9):
+    for room in range(1, path.stat().st_size - len(content), 9):
         path.write_bytes(content)
         with room_for(len(content) + room), pytest.raises(OSError, match="File too large"):
             ArchiveWriter(path, known).close()

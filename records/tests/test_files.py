@@ -17,10 +17,6 @@ from records.input_files import MOST_BYTES, RefusedFileError, open_regular, read
 from records.tests.made import room_for
 
 
-def names_in(folder):
-    return sorted(file.name for file in folder.iterdir())
-
-
 def test_a_file_takes_the_place_of_the_earlier_one_which_stays_without_room(tmp_path):
     for content in (b"first", b"second"):
         write_whole(tmp_path / "plan.json", content)
@@ -28,7 +24,7 @@ def test_a_file_takes_the_place_of_the_earlier_one_which_stays_without_room(tmp_
     with room_for(1000), pytest.raises(OSError, match="File too large"):
         write_whole(tmp_path / "plan.json", bytes(5000))
     assert (tmp_path / "plan.json").read_bytes() == b"second"
-    assert names_in(tmp_path) == ["plan.json"]
+    assert [file.name for file in tmp_path.iterdir()] == ["plan.json"]
 
 
 def test_a_folder_is_no_place_for_a_file(tmp_path, monkeypatch):
@@ -55,7 +51,7 @@ def test_several_files_take_their_places_together(tmp_path):
     assert [(tmp_path / name).read_bytes() for name in names] == [b"old", b"old"]
     write(b"new", b"newer")
     assert [(tmp_path / name).read_bytes() for name in names] == [b"new", b"newer"]
-    assert names_in(tmp_path) == sorted(names)
+    assert {file.name for file in tmp_path.iterdir()} == {*names}
 
 
 def test_a_writer_that_is_killed_leaves_the_earlier_file(tmp_path):

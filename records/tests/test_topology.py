@@ -8,10 +8,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from assay.plan.planner import make_plan
-from assay.schema.loading import campaign_from_text
 from assay.sites import loading, site_file
-from assay.tests.campaign_texts import SITE
+from assay.tests.campaign_texts import SITE_FILE, plan_of, spoiled
 from records.errors import AssayError
 from records.site.topology import Topology, TopologyDescription, switches_of
 
@@ -25,17 +23,6 @@ SwitchName=m1 Switches=s[1-2]
 SwitchName=top Switches=m1,s3
 """
 TWO_SWITCHES = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=t Switches=a,b"
-HOPS = """
-schema: 1
-name: hops
-question: what does a hop cost?
-environments: [lam]
-blocks: 2
-cases:
-  - check: echo
-    matrix: {hops: [0, 1, 2, 3]}
-    fixed: {sizes: [8]}
-"""
 
 
 def tree(text: str) -> Topology:
@@ -124,9 +111,7 @@ def test_a_section_says_one_thing(section):
 def test_a_site_may_name_its_topology_conf(tmp_path, monkeypatch):
     monkeypatch.setattr(site_file, "SITES", tmp_path)
     (tmp_path / "here").mkdir()
-    text = "schema: 2\nname: here\npartitions: {all: {nodes: 6, cores_per_node: 1,\n"
-    text += "  memory_bytes_per_node: 1000000000, topology: {slurm: topology.conf}}}\n"
-    text += "environments: {a: {description: A, compiler: cc, launcher: assay-srun, library: A}}\n"
+    text = SITE_FILE.replace("000}", "000, topology: {slurm: topology.conf}}")
     (tmp_path / "here/site.yaml").write_text(text)
     with pytest.raises(AssayError, match=r"site.yaml: topology.slurm: .*y.conf: No such file"):
         loading.load_site("here")
@@ -144,6 +129,8 @@ def test_the_sections_that_the_readme_shows_are_sections():
 
 
 def test_a_site_without_a_topology_skips_every_hop_count_and_keeps_the_plain_echo():
-    plain, *others = make_plan(campaign_from_text("h.yaml", HOPS), SITE).cases
+    asked = "cases:\n- {check: echo, matrix: {hops: [0, 1, 2, 3]}, fixed: {sizes: [8]}}\n"
+    text = spoiled("cases:\n", asked)
+    plain, *others = plan_of(text, environments=("lam",), checks=("echo",)).cases
     assert (plain.skipped, "hops" in plain.params) == (None, False)
     assert all("declares no topology" in str(case.skipped) for case in others)

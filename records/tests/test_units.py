@@ -19,9 +19,8 @@ def test_nothing_is_implausible_in_an_unknown_unit():
 
 
 def test_an_axis_is_named_and_has_the_unit_of_its_name():
-    found = [
-        (axis.title, axis.unit) for axis in map(axis_of, ("message_bytes", "delay_s", "ranks"))
-    ]
+    axes = map(axis_of, ("message_bytes", "delay_s", "ranks"))
+    found = [(axis.title, axis.unit) for axis in axes]
     assert found == [("message length", "bytes"), ("delay s", "s"), ("ranks", "")]
     assert axis_of("sizes").lists
 

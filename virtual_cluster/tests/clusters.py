@@ -127,5 +127,4 @@ def wait_until_idle(cluster: Cluster) -> None:
 def sleepers(cluster: Cluster, node: str) -> list[int]:
     """Ids, in a node, of its processes `sleep 1000`; the cluster's own sleep more briefly."""
     words = cluster.node_command(node, ["pgrep", "-f", r"^[^ ]*sleep 1000$"])
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return [int(pid) for pid in done.stdout.split()]
+    return [int(pid) for pid in host.run(words, check=False).stdout.split()]

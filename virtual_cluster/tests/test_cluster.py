@@ -108,12 +108,11 @@ def test_what_a_job_can_reach_is_its_clusters_own(name: str, tmp_path: Path) -> 
     assert (kept / "text").exists()
     assert not (work / "text").exists()
     wait_until_idle(cluster)
-    written = ["sh", "-c", "hostname; for f in /x /usr/x {0}/x; do ! touch $f || echo $f; done"]
-    written[-1] = written[-1].format(shown)
-    done = run_in(cluster, "sbatch", "-wn1", "-W", "-o", f"{work}/out", "--wrap", written[-1])
-    assert done
-    assert (work / "out").read_text().splitlines()[0] == "n1"
-    assert not [line for line in (work / "out").read_text().splitlines() if line.startswith("/")]
+    write = f"hostname; for f in /x /usr/x {shown}/x; do ! touch $f || echo $f; done"
+    assert run_in(cluster, "sbatch", "-wn1", "-W", "-o", f"{work}/out", "--wrap", write)
+    first, *others = (work / "out").read_text().splitlines()
+    assert first == "n1"
+    assert not [line for line in others if line.startswith("/")]
 
 
 def test_jobs_and_sessions_have_no_capability(shared: Cluster) -> None:
@@ -156,7 +155,12 @@ def test_a_cluster_that_is_up_is_not_made_again(shared: Cluster) -> None:
 
 @pytest.mark.parametrize("stage", ["network", "slurmd on", "up after"])
 def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
-    killed_up(name, stage)
+    words = [*COMMAND, "up", "--name", name, "--nodes", "2"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout is not None
+        while stage not in killed.stdout.readline():
+            assert killed.poll() is None
+        killed.kill()
     if stage == "up after":
         state = state_of(name)
         os.kill(state.processes["slurmctld"].pid, 9)
@@ -167,19 +171,7 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
     assert run_in(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
 
 
-def killed_up(name: str, stage: str) -> None:
-    """Begin to bring up a cluster, and kill that once it prints `stage`."""
-    words = [*COMMAND, "up", "--name", name, "--nodes", "2"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as up:
-        assert up.stdout is not None
-        while stage not in up.stdout.readline():
-            assert up.poll() is None
-        up.kill()
-
-
-def test_an_up_that_fails_takes_down_what_it_made(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_up_that_fails_takes_down_what_it_made(name: str, monkeypatch) -> None:
     monkeypatch.setattr("virtual_cluster.daemons.CGROUP_CONF", "CgroupPlugin=absent\n")
     with pytest.raises(AssayError, match=r"node n\d ended at once"):
         virtual_cluster.up(ClusterSpec(name, nodes=2))
@@ -220,9 +212,7 @@ def test_batch_jobs_start_and_end_at_once(shared: Cluster) -> None:
     assert subprocess.run(refused, capture_output=True, check=False).returncode
 
 
-def test_the_command_line_shows_and_enters_the_cluster(
-    shared: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_shows_and_enters_the_cluster(shared: Cluster, capsys) -> None:
     wait_until_idle(shared)
     assert main(["status", "--name", shared.name]) == 0
     shown = capsys.readouterr().out
@@ -258,25 +248,22 @@ SCRIPT = "trap 'sleep 1; echo caught; exit 3' INT; echo begun; while :; do sleep
 
 def test_what_a_terminal_interrupts_is_the_command_alone(shared: Cluster) -> None:
     words = [*COMMAND, "shell", "--name", shared.name, "--", "sh", "-c", SCRIPT]
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as shell:
-        assert shell.stdout is not None
-        assert shell.stdout.readline() == "begun\n"
-        os.killpg(shell.pid, signal.SIGINT)
-        assert shell.stdout.read() == "caught\n"
-    assert shell.returncode == 3
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "begun\n"
+        os.killpg(run.pid, signal.SIGINT)
+        assert run.stdout.read() == "caught\n"
+    assert run.returncode == 3
 
 
 ASK = [sys.executable, "-c", "from virtual_cluster import namespaces; print(namespaces.refusal())"]
-_INSIDE = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]
 
 
 def told(first: str) -> str:
     """What the trial says after these words in namespaces."""
-    within = [*_INSIDE, "sh", "-e", "-c", f'{first}; exec "$@"', "sh"]
-    done = subprocess.run([*within, *ASK], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    words = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]
+    words += ["sh", "-e", "-c", f'{first}; exec "$@"', "sh", *ASK]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_nothing_is_refused_here_and_nothing_is_left() -> None:
@@ -287,14 +274,11 @@ def test_nothing_is_refused_here_and_nothing_is_left() -> None:
     assert Path("/proc/net/dev").read_text().count(":") == links
 
 
-@pytest.mark.parametrize(
-    ("limit", "remedy"),
-    [("user", "user.max_user_namespaces=10000"), ("net", "user.max_net_namespaces=10000")],
-)
-def test_no_namespaces_left(limit: str, remedy: str) -> None:
-    said = told(f"echo 0 >/proc/sys/user/max_{limit}_namespaces")
+@pytest.mark.parametrize("limit", ["max_user_namespaces", "max_net_namespaces"])
+def test_no_namespaces_left(limit: str) -> None:
+    said = told(f"echo 0 >/proc/sys/user/{limit}")
     assert said.startswith("the kernel gives no further namespaces; run, as root: sysctl -w")
-    assert remedy in said
+    assert f"user.{limit}=10000" in said
     assert "No space left on device" in said
 
 
@@ -326,5 +310,4 @@ def test_slurm_knows_the_tree_and_messages_go_through_it(name: str) -> None:
     assert near < far / 5
     told = run_in(cluster, "scontrol", "show", "topology")
     assert "SwitchName=s2 Level=0 LinkSpeed=1 Nodes=n[3-4]" in told.replace("n3,n4", "n[3-4]")
-    said = run_in(cluster, "srun", "--nodelist=n1,n4", "hostname").split()
-    assert sorted(said) == ["n1", "n4"]
+    assert sorted(run_in(cluster, "srun", "--nodelist=n1,n4", "hostname").split()) == ["n1", "n4"]

@@ -194,7 +194,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def running(cluster: Cluster, pattern: str) -> int:
     """The number of processes in the node whose command line has this end."""
     command = cluster.node_command("n1", ["pgrep", "-fc", f"{pattern}$"])
-    return int(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    return int(host.run(command, check=False).stdout)
 
 
 def sleeping(cluster: Cluster, seconds: str) -> bool:
@@ -206,20 +206,16 @@ def submitted(cluster: Cluster, *words: str) -> str:
 
 
 @pytest.mark.parametrize("left", LEFTOVERS.values(), ids=LEFTOVERS)
-def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(
-    cluster: Cluster, left: str
-) -> None:
+def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(cluster: Cluster, left) -> None:
     other = submitted(cluster, "--wrap", OTHER)
     try:
         wait_for(lambda: sleeping(cluster, KEPT) and sleeping(cluster, CHILD))
         go = Path(cluster.site_facts()["work_dir"], f"go.{other}")
         start = f"setsid {left.format(other=other, left=LEFT)} </dev/null >/dev/null 2>&1 &"
-        script = f"{start}\nuntil [ -e {go} ]; do sleep 0.1; done"
-        job = submitted(cluster, "--wrap", script)
+        job = submitted(cluster, "--wrap", f"{start}\nuntil [ -e {go} ]; do sleep 0.1; done")
         wait_for(lambda: sleeping(cluster, LEFT))
         go.touch()
-        shown = ("scontrol", "show", "job", job)
-        wait_for(lambda: "JobState=COMPLETED" in run_in(cluster, *shown))
+        wait_for(lambda: "JobState=COMPLETED" in run_in(cluster, "scontrol", "show", "job", job))
         wait_for(lambda: not sleeping(cluster, LEFT))
         assert sleeping(cluster, KEPT)
         assert sleeping(cluster, CHILD)
@@ -238,7 +234,7 @@ def test_cores_stay_awake_as_long_as_a_job_runs(cluster: Cluster) -> None:
     def held(jobs: int) -> bool:
         if latency:
             return running(cluster, "tail -f /dev/null") == jobs
-        shown = subprocess.run(spinning, capture_output=True, text=True, check=False).stdout.split()
+        shown = host.run(spinning, check=False).stdout.split()
         going = [one for one in shown if "T" not in one]
         return len(shown) == 2 and len(going) == (2 if jobs else 0)
 

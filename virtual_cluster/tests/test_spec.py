@@ -3,7 +3,6 @@
 that refuses what cannot work with one message."""
 
 import re
-import subprocess
 from ipaddress import ip_address, ip_network
 
 import pytest
@@ -26,8 +25,7 @@ def test_names_are_plain_and_others_refused_with_what_is_allowed(name: str) -> N
 
 
 def test_addresses_are_distinct_and_in_one_network() -> None:
-    nodes = ClusterSpec(nodes=500).node_names()
-    plan = plans.address_plan(nodes)
+    plan = plans.address_plan(ClusterSpec(nodes=500).node_names())
     assert len(set(plan.values())) == 501
     assert all(ip_address(a) in ip_network("10.77.0.0/16") for a in plan.values())
     assert plan["login"] == "10.77.0.1"
@@ -59,9 +57,7 @@ def test_memory_is_shared_out_in_whole_mebibytes() -> None:
     assert plans.memory_per_node(1 << 20, 500) == 1 << 20
 
 
-def test_missing_packages_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_packages_are_named(monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(namespaces, "refusal", lambda **_: "")
     missing = {"munged": "munge", "slurmd": "slurm-wlm"}
     monkeypatch.setattr(host, "missing_programs", lambda _: missing)
@@ -80,9 +76,7 @@ def test_missing_packages_are_named(
         *(([command, "--name", "a b"], "allowed are") for command in ("status", "shell")),
     ],
 )
-def test_bad_values_exit_with_2(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_values_exit_with_2(arguments: list[str], said: str, capsys) -> None:
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
 
@@ -112,10 +106,7 @@ def test_the_bucket_holds_a_frame_with_its_room_on_the_wire_and_little_more(name
 def test_tc_understands_the_lines_and_an_unlimited_link_is_not_shaped() -> None:
     assert _speed_lines(NETWORKS["unlimited"], ["eth0"]) == []
     line = _speed_lines(NETWORKS["gigabit"], ["no-such-device"])[0]
-    answer = subprocess.run(
-        [host.program("tc"), *line.split()], capture_output=True, text=True, check=False
-    )
-    assert "Cannot find device" in answer.stderr
+    assert "Cannot find device" in host.run(["tc", *line.split()], check=False).stderr
 
 
 def test_nodes_are_dealt_evenly_to_the_lowest_switches() -> None:

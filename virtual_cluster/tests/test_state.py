@@ -147,15 +147,11 @@ def script_in(folder: Path) -> list[str]:
 
 
 def test_the_identity_is_recorded_before_the_program_goes_on(tmp_path: Path) -> None:
-    seen: list[bool] = []
-    process = host.start(
-        [],
-        script_in(tmp_path),
-        tmp_path / "log",
-        lambda _: seen.append((tmp_path / "ran").exists()),
-    )
+    seen, ran = list[bool](), tmp_path / "ran"
+    words, log = script_in(tmp_path), tmp_path / "log"
+    process = host.start([], words, log, lambda _: seen.append(ran.exists()))
     assert seen == [False]
-    assert (tmp_path / "ran").exists()
+    assert ran.exists()
     assert host.end(process)
 
 
@@ -175,7 +171,6 @@ def test_a_program_whose_starter_is_killed_before_recording_never_goes_on(tmp_pa
 def test_what_fails_before_it_is_ready_says_so(tmp_path: Path) -> None:
     script = script_in(tmp_path)
     Path(script[1]).write_text(Path(script[1]).read_text().replace("ready", "echo no disk; exit 1"))
-    with pytest.raises(
-        InfrastructureError, match=r"before it was ready; the end of log:\n  no disk"
-    ):
+    told = r"before it was ready; the end of log:\n  no disk"
+    with pytest.raises(InfrastructureError, match=told):
         host.start([], script, tmp_path / "log", lambda _: None)

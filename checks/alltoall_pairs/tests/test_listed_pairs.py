@@ -15,8 +15,8 @@ from checks.common.tests.program_runs import (
     built_programs,
     chosen,
     command_of,
+    library_of,
     only,
-    ran,
     run_each,
 )
 
@@ -52,25 +52,17 @@ REFUSED = {
 }
 
 
-def library_of(compiler, out, source, *options):
-    """The source as a library to be preloaded."""
-    made = out / f"{source.stem}{''.join(options)}.so"
-    words = [compiler, "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", *options]
-    ran([*words, "-o", made, source, "-ldl"])
-    return made
-
-
 @pytest.fixture(scope="module", params=LIBRARIES)
 def runs(request):
     """What a case did; the first one asked has those like it run. Of a list all naps last 50 ms."""
     library, compiler = request.param, COMPILERS[request.param]
     out, cases = built_programs(library, ["alltoall_pairs"]), chosen(request, "case")
-    late = library_of("cc", out, LIBRARY / "proof" / "late_nap.c")
+    late = library_of(out, LIBRARY / "proof" / "late_nap.c")
     named = CHECKS / "alltoall_pairs" / "tests" / "named_hosts.c"
 
     @cache
     def of_group(ranks_on_node, listed):
-        names = library_of(compiler, out, named, f"-DRANKS_ON_NODE={ranks_on_node}")
+        names = library_of(out, named, f"-DRANKS_ON_NODE={ranks_on_node}", compiler=compiler)
         asked = [one for one in cases if (one[0], one in LISTED) == (ranks_on_node, listed)]
         preloaded = [names, late] if listed else [names]
         return run_each(library, out, [command for _, command in asked], *preloaded)

@@ -168,8 +168,7 @@ def test_listed_pairs_are_measured_in_the_rounds_in_which_they_meet_whatever_rou
     names = [f"n{number}" for number in range(50)]
     low, high = sampled_pairs(50, 9, 1)
     meet_last = [f"{names[a]}:{names[b]}" for a, b in zip(low[-2:], high[-2:], strict=True)]
-    meet_first = f"{names[high[0]]}:{names[low[0]]}"
-    given = {"ranks": 50, "rounds": 1, "only": [*meet_last, meet_first]}
+    given = {"ranks": 50, "rounds": 1, "only": [*meet_last, f"{names[high[0]]}:{names[low[0]]}"]}
     params = CHECK.parameters.model_validate(given)
     assert CHECK.notes(params, names)["rounds"] == 2
     assert len(list(CHECK.measured(params, names))) == 3

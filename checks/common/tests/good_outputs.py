@@ -43,8 +43,7 @@ def _osu_tables() -> Iterator[Sample]:
 
 def _osu_sample(name: str, text: str, asked: Mapping[str, Any]) -> Sample:
     params = CHECKS["osu"].parameters.model_validate(dict(asked))
-    framed = _framed(text, ["n1", "n2"], 600.0)
-    return Sample(f"osu {name}", CHECKS["osu"], params, framed)
+    return Sample(f"osu {name}", CHECKS["osu"], params, _framed(text, ["n1", "n2"], 600.0))
 
 
 def _osu_forms() -> Iterator[Sample]:
@@ -83,8 +82,7 @@ def _originals() -> Iterator[Sample]:
         more = {"ranks": ranks, "precision": precision, "implementation": "milc"}
         params = CHECKS["su3_rmd"].parameters.model_validate({**asked, **more})
         text = _framed(file.read_text(), ["n1", "n2"][:ranks], 1.0)
-        name = f"su3_rmd original.{precision}"
-        yield Sample(name, CHECKS["su3_rmd"], params, text)
+        yield Sample(f"su3_rmd original.{precision}", CHECKS["su3_rmd"], params, text)
 
 
 def _framed(text: str, hosts: list[str], seconds: float) -> str:

@@ -30,11 +30,6 @@ def evidence_of(*hosts: str, library: str = "MPICH Version:\t4.0.2") -> Evidence
     return Evidence(library, "/usr/lib/libmpich.so.12", ranks, links)
 
 
-def with_token(text: str) -> str:
-    """`text` of a stored launch, its own lines with the token OURS."""
-    return re.sub(r'(?m)^({"assay":"\w+"),', rf'\1,"token":"{OURS}",', text)
-
-
 @dataclass
 class Sample:
     """Good launch that Slurm calls complete: what was asked, and what was printed (`text`: stdout,
@@ -139,5 +134,6 @@ class Launch(Sample):
         samples = definition.folder / "samples"
         asked = (samples / f"{variant}.params.json").read_text()
         params = definition.parameters.model_validate_json(asked)
-        text = with_token((samples / f"{variant}.out").read_text())
+        text = (samples / f"{variant}.out").read_text()
+        text = re.sub(r'(?m)^({"assay":"\w+"),', rf'\1,"token":"{OURS}",', text)
         super().__init__(f"{check} {variant}", definition, params, text, OURS, changes)

@@ -128,6 +128,14 @@ def build_folder(library: str) -> Path:
     return out
 
 
+def library_of(out: Path, source: Path, *options: str, compiler: str = "cc") -> Path:
+    """The source as a library to be preloaded."""
+    made = out / f"{source.stem}{''.join(options)}.so"
+    words = [compiler, "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", *options]
+    ran([*words, "-o", made, source, "-ldl"])
+    return made
+
+
 def run_each(
     library: str, out: Path, commands: Sequence[str], *preloaded: Path
 ) -> dict[str, ProgramRun]:

@@ -215,8 +215,9 @@ def of_ours(sample, text):
 
 def of_entry(sample, entry):
     kind, numbers = entry["assay"], ()
-    if sample.changes and kind in ("program", "note", "end"):
-        return  # beside an HPL alone they say nothing of it
+    # What says the stamps again; what says nothing of an HPL alone beside which it stands.
+    if kind == "stamps" or (sample.changes and kind in ("program", "note", "end")):
+        return
     if kind == "metric":
         words = {key: entry[key] for key in sorted(entry.keys() - {"value", "samples"})}
         words |= {"samples": "samples" in entry and len(entry["samples"])}
@@ -238,8 +239,6 @@ def of_entry(sample, entry):
         words, numbers = of_note(sample, entry["key"], entry["value"])
         if words is None:
             return
-    elif kind == "stamps":  # says the stamps again
-        return
     elif kind == "stamp":
         if f'"stamp","name":"{entry["name"]}"' not in sample.text:
             return

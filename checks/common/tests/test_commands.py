@@ -34,9 +34,6 @@ def brought(content: bytes) -> BroughtFile:
     return BroughtFile(name="in.x", content=content, executable=False)
 
 
-THREE = "Triad: 3\nTriad: 1\nTriad: 2\n"
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_value_is_one_word_whatever_it_holds(text: str) -> None:
     check = CommandDefinition("x", line())
@@ -78,7 +75,7 @@ def test_other_content_of_a_file_is_another_case() -> None:
     ],
 )
 def test_one_of_several_matches_is_chosen(choice: str, value: float) -> None:
-    found = read(line(metrics=[caught(choice)]), THREE)
+    found = read(line(metrics=[caught(choice)]), "Triad: 3\nTriad: 1\nTriad: 2\n")
     assert found.wrong is None
     assert found.metrics[0].value == value
     assert found.metrics[0].samples == ([3e6, 1e6, 2e6] if choice == "each" else None)
@@ -102,8 +99,7 @@ def test_what_is_no_measurement_is_wrong(text: str, said: str) -> None:
 
 
 def test_a_metric_is_read_from_the_stream_that_it_is_printed_on() -> None:
-    on_stderr = msgspec.structs.replace(caught("only"), stream="stderr")
-    asked = line(metrics=[on_stderr])
+    asked = line(metrics=[msgspec.structs.replace(caught("only"), stream="stderr")])
     assert read(asked, "Triad: 1", errors=lambda: "Triad: 7").metrics[0].value == 7e6
     with pytest.raises(OutputError, match="no line of stderr matches"):
         read(asked, "x\nTriad: 1", errors=lambda: "trial")
@@ -126,11 +122,7 @@ def test_an_expression_that_runs_for_ever_is_ended(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a(b", "at position 1"),
-        *(("a", "0 groups"), ("(a)(b)", "2 groups")),
-    ],
+    ("text", "said"), [("a(b", "at position 1"), *(("a", "0 groups"), ("(a)(b)", "2 groups"))]
 )
 def test_a_bad_expression_is_refused_with_its_place(text: str, said: str) -> None:
     assert said in str(expression_fault(text, 1))

@@ -174,8 +174,7 @@ FITS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
 def test_layouts_that_do_not_fit_say_so_in_numbers(check, given, site, said) -> None:
     params = hpl(**given) if check == "hpl" else params_of(check, **given)
     there, definition = replace(SITE, **site), CHECKS[check]
-    layout = definition.layout(params, there.cores_per_node)
-    found = definition.infeasible(params, layout, there)
+    found = definition.infeasible(params, definition.layout(params, there.cores_per_node), there)
     assert found is None if said is None else str(found).startswith(said)
 
 

@@ -10,10 +10,6 @@ from records.flags import MEANINGS, TOO_SHORT
 from records.metric import Metric
 
 
-def params_of(check, **given):
-    return CHECKS[check].parameters.model_validate({**CHECKS[check].example, **given})
-
-
 def test_a_launch_is_short_if_more_than_half_of_its_values_are():
     assert LEAST_ONCE_S > 100 * LEAST_REPEATED_S
     assert is_short([0.05], 0.2) and is_short([0.0], 1e-3) and is_short([1e-5, 1e-5, 1e-2], 1e-3)
@@ -38,8 +34,8 @@ def test_a_launch_is_short_if_more_than_half_of_its_values_are():
 def test_what_was_timed_decides_by_check(check, name, value, samples, short):
     definition = CHECKS[check]
     metric = Metric(name, "s", "lower", value, samples=samples and [value] * samples)
-    durations_s = definition.durations_s(params_of(check), [metric])
-    assert is_short(durations_s, definition.least_measured_s) == short
+    params = definition.parameters.model_validate(definition.example)
+    assert is_short(definition.durations_s(params, [metric]), definition.least_measured_s) == short
 
 
 def test_the_record_of_a_short_launch_is_flagged(monkeypatch):

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.main import main
-from assay.sites import site_file
 from assay.tests.campaign_texts import SITE_FILE
 from checks.common import registry
 from checks.common.registry import CHECKS, FOLDERS, CheckError, add_folder, leaf_of, line_below
@@ -147,52 +145,51 @@ def test_a_name_that_is_taken_and_a_path_that_cannot_be_handed_on_are_refused(fo
             add_folder(again)
 
 
-def test_commands_take_a_folder_and_say_what_is_wrong_with_it(folder, capsys):
-    assert main(["schema", "--checks", f"{folder}/x"]) == ExitStatus.BAD_INPUT
-    assert f"--checks {folder}/x: no such folder" in capsys.readouterr().err
-    assert main(["schema", "--checks", str(folder)]) == ExitStatus.PASS
-    schema = json.loads(capsys.readouterr().out)
+def test_commands_take_a_folder_and_say_what_is_wrong_with_it(folder, said):
+    told = said(ExitStatus.BAD_INPUT, "schema", "--checks", f"{folder}/x")
+    assert f"--checks {folder}/x: no such folder" in told
+    schema = json.loads(said(ExitStatus.PASS, "schema", "--checks", str(folder)))
     assert "hello" in schema["$defs"]["CaseEntry"]["properties"]["check"]["enum"]
 
 
-def test_a_site_brings_its_own_checks_and_the_plan_names_their_folder(
-    folder, tmp_path, monkeypatch, capsys
-):
-    (tmp_path / "sites" / "here").mkdir(parents=True)
-    (tmp_path / "sites" / "here" / "site.yaml").write_text(f"{SITE_FILE}checks: [$MINE]\n")
-    monkeypatch.setattr(site_file, "SITES", tmp_path / "sites")
+@pytest.fixture
+def plan_it(folder, tmp_path, monkeypatch):
+    """A command that plans hello on a site that brings it."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINE", str(folder))
-    campaign = tmp_path / "hello.yaml"
-    campaign.write_text(CAMPAIGN)
-    assert main(["plan", str(campaign), "--site", "here", "--json"]) == ExitStatus.PASS
-    plan = Plan.from_json(capsys.readouterr().out)
+    (tmp_path / "hello.yaml").write_text(CAMPAIGN)
+    site = tmp_path / "site-config" / "here"
+    site.mkdir(parents=True)
+    (site / "site.yaml").write_text(f"{SITE_FILE}checks: [$MINE]\n")
+    return "plan", "hello.yaml", "--site", "here"
+
+
+def test_a_site_brings_its_own_checks_and_the_plan_names_their_folder(
+    folder, plan_it, monkeypatch, said
+):
+    plan = Plan.from_json(said(ExitStatus.PASS, *plan_it, "--json"))
     assert [case.check for case in plan.cases] == ["hello"]
     assert plan.checks_folders == [str(folder)]
     assert plan.register.check_title("hello") == "Hello"
     monkeypatch.setenv("MINE", "/none")
-    assert main(["plan", str(campaign), "--site", "here"]) == ExitStatus.BAD_INPUT
-    assert "site here: checks /none: no such folder" in capsys.readouterr().err
+    assert "site here: checks /none: no such folder" in said(ExitStatus.BAD_INPUT, *plan_it)
 
-
-ESTIMATE = (
-    "    def estimate_s(self, params, layout, site):\n        return site.launch_overhead_s\n"
-)
 
 DEEP = "\n\ndef helper():\n    return {}['size']\n"
 IMPORTED = "cannot be imported:"
 VALIDATOR = """
+    from pydantic import model_validator
+
     @model_validator(mode="after")
     def f(self):
         return self.none
 
 
-"""
+class HelloDefinition"""
 
 
 def estimate(body: str) -> str:
-    return HELLO.replace(
-        ESTIMATE, f"    def estimate_s(self, params, layout, site):\n        {body}\n"
-    )
+    return HELLO.replace("return site.launch_overhead_s", body)
 
 
 #: What the definition is instead, what is said, and the line of the definition that is named.
@@ -204,9 +201,7 @@ MISTAKES = {
     "import": ("import nowhere\n" + HELLO, f"{IMPORTED} ModuleNotFoundError: No mod", "import no"),
     "exit": ("import sys\nsys.exit(1)\n" + HELLO, f"{IMPORTED} SystemExit", "sys.exit"),
     "validator": (
-        HELLO.replace("class HelloDefinition", f"{VALIDATOR}class HelloDefinition").replace(
-            "from .metrics", "from pydantic import model_validator\nfrom .metrics"
-        ),
+        HELLO.replace("class HelloDefinition", VALIDATOR),
         "AttributeError: .*has no attribute 'none'",
         "self.none",
     ),
@@ -214,19 +209,12 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_told_without_a_traceback(folder, tmp_path, capsys, monkeypatch, name):
-    definition, said, line = MISTAKES[name]
+def test_a_mistake_is_told_without_a_traceback(folder, plan_it, said, name):
+    definition, mistake, line = MISTAKES[name]
     file = folder / "hello" / "__init__.py"
     file.write_text(definition)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "hello.yaml").write_text(CAMPAIGN)
-    site = tmp_path / "site-config" / "here"
-    site.mkdir(parents=True)
-    site.joinpath("site.yaml").write_text(SITE_FILE)
-    words = ["plan", "hello.yaml", "--site", "here", "--checks", str(folder)]
-    assert main(words) == ExitStatus.BAD_INPUT
-    told = capsys.readouterr().err
-    assert re.search(said, told), told
+    told = said(ExitStatus.BAD_INPUT, *plan_it)
+    assert re.search(mistake, told), told
     assert "hello" in told
     assert "Traceback" not in told
     numbers = [i for i, text in enumerate(definition.splitlines(), 1) if line in text]

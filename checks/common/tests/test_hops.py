@@ -11,24 +11,17 @@ from checks.common.slurm.job import ALLOCATION, Allocation
 from checks.common.tests.judged import evidence_of
 from records.site.topology import TopologyDescription
 
-TREE = TopologyDescription.model_validate(
-    {
-        "switches": {
-            "a": {"nodes": "n[0-1]", "switches": "b"},
-            "b": {"nodes": "n[2-3]", "switches": "c"},
-            "c": {"nodes": "n[4-7]"},
-        }
-    }
-).topology()
+SWITCHES = {"a": {"nodes": "n[0-1]", "switches": "b"}, "b": {"nodes": "n[2-3]", "switches": "c"}}
+SWITCHES["c"] = {"nodes": "n[4-7]"}
+TREE = TopologyDescription.model_validate({"switches": SWITCHES}).topology()
 
 
 def launch(check: str = "pt2pt", hops: int = 0, topology=TREE, **given):
     definition = CHECKS[check]
     given = {"ranks": 2, **given} if check == "alltoall_pairs" else {"hops": hops}
-    params = definition.parameters.model_validate(given)
     partition = {"shared_cores": dict[str, list[int]]()}
     setting = Setting(ranks=2, ranks_per_node=1, topology=topology, partition=partition)
-    return OwnProgram(definition, params, setting)
+    return OwnProgram(definition, definition.parameters.model_validate(given), setting)
 
 
 def hops_of(found, *hosts: str):

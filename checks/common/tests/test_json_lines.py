@@ -120,8 +120,7 @@ def test_a_program_that_ends_without_a_newline_hides_no_stamp(tmp_path, ending):
 def test_stamps_have_a_point_where_the_locale_has_a_comma(tmp_path):
     locale = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
     require("localedef")
-    made = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / locale["LC_ALL"])]
-    ran(made)
+    ran(["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / locale["LC_ALL"]])
     program = f"{LAUNCH}/witness.sh bash -c 'echo $EPOCHREALTIME $ASSAY_LAUNCHED_AT'"
     said = session(tmp_path, program, **locale)
     (printed,) = (line for line in said.splitlines() if line and line[0] != "{")
@@ -163,15 +162,11 @@ def test_every_line_of_the_session_is_required_whole(check):
     own = [i for i, line in enumerate(lines) if said.match(line)]
     assert len(own) >= 6
     for place in own:
-        rest = lines[:place] + lines[place + 1 :]
-        assert launch.outcome("\n".join(rest)).status in ("wrong", "failed"), lines[place]
-        for length in (9, 20, len(lines[place]) - 1):
-            cut = [*lines[:place], lines[place][:length], *lines[place + 1 :]]
-            assert launch.outcome("\n".join(cut)).status in ("wrong", "failed"), cut[place]
-        if place:
-            one = "".join(lines[place - 1 : place + 1])
-            joined = [*lines[: place - 1], one, *lines[place + 1 :]]
-            assert launch.outcome("\n".join(joined)).status in ("wrong", "failed"), one
+        before, line, after = lines[:place], lines[place], lines[place + 1 :]
+        spoiled = [[*before, line[:length], *after] for length in (9, 20, len(line) - 1)]
+        spoiled += [[*before[:-1], one + line, *after] for one in before[-1:]]
+        for damaged in ([*before, *after], *spoiled):
+            assert launch.outcome("\n".join(damaged)).status in ("wrong", "failed"), damaged
 
 
 LIBRARIES = ["libassay_evidence.so", "libassay_profile.so"]

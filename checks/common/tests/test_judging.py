@@ -97,20 +97,15 @@ def test_what_is_odd_in_evidence_is_named(change, said):
 
 
 def test_many_cores_are_matched_without_recursion():
-    cores = list(range(50_000))
-
-    def change(entry):
-        for facts in entry["ranks"]:
-            facts.update(cpus=cores)
-
-    assert judged(launch().changed("evidence", change))[0] == "ok"
+    wide = {"cpus": list(range(50_000))}
+    text = launch().changed("evidence", lambda found: [one.update(wide) for one in found["ranks"]])
+    assert judged(text)[0] == "ok"
 
 
 def test_a_value_that_the_link_cannot_give_flags_the_launch():
     fast = launch()
     assert fast.outcome(fast.text).flags == []
-    beyond = launch(nominal=Nominal(link_bytes_per_s=1e3))
-    assert beyond.outcome(fast.text).flags == [BEYOND_LIMIT]
+    assert launch(nominal=Nominal(link_bytes_per_s=1e3)).outcome(fast.text).flags == [BEYOND_LIMIT]
 
 
 @pytest.mark.parametrize(("dead", "status"), [("node n2 died", "lost"), (None, "wrong")])
@@ -233,5 +228,4 @@ def test_a_launch_ends_no_sooner_than_it_began_as_far_as_both_are_known(
     test = SimpleNamespace(job=SimpleNamespace(**job), launch_index=3, executed=[], stagedir=".")
     test.current_partition = SimpleNamespace(max_jobs=1)
     outcomes.emit(test, Outcome(), interval)
-    times = [sent[0].started_at, sent[0].ended_at]
-    assert [time and time[-7:] for time in times] == told
+    assert [time and time[-7:] for time in (sent[0].started_at, sent[0].ended_at)] == told

@@ -106,12 +106,10 @@ def test_cpus_and_resources_reach_the_job_and_its_threads(session):
 
 
 def test_values_reach_the_job_script_quoted(session):
-    script = session[0]
-    (line,) = [line for line in script.splitlines() if "/out/hello" in line]
+    (line,) = [line for line in session[0].splitlines() if "/out/hello" in line]
     words = ran(["bash", "-c", f"printf '%s\\0' {line.partition('srun')[2]}"]).stdout
     assert f"--label={LABEL}" in words.split("\0")
 
 
 def test_a_check_outside_the_tree_may_have_a_class_and_a_reader_of_its_own(session):
-    script = session[1]
-    assert "./rank.sh libassay_evidence.so /dev/null '/opt/an other/program' 10\n" in script
+    assert "./rank.sh libassay_evidence.so /dev/null '/opt/an other/program' 10\n" in session[1]

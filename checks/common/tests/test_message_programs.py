@@ -14,8 +14,8 @@ from checks.common.tests.program_runs import (
     built_programs,
     chosen,
     command_of,
+    library_of,
     only,
-    ran,
     run_each,
 )
 
@@ -194,8 +194,6 @@ def test_copies_under_a_lock_are_verified_where_the_library_has_locks(runs):
 @pytest.mark.full
 def test_a_neighbour_who_wakes_late_finds_that_the_stream_has_ended():
     out = built_programs("openmpi", ["interference"])  # which takes in several messages at once
-    late = out / "late_nap.so"
-    source = str(LIBRARY / "proof" / "late_nap.c")
-    ran(["cc", "-fPIC", "-shared", "-o", late, source])
+    late = library_of(out, LIBRARY / "proof" / "late_nap.c")
     command = f"4 {BESIDE}"
     assert run_each("openmpi", out, [command], late)[command].status == 0

@@ -66,8 +66,7 @@ def test_a_module_that_is_missing_ends_the_job_with_its_name(init):
 
 def test_commands_of_the_site_come_before_modules_and_variables_after(init):
     environment = {"prepare": ["LOADED='first '"], "variables": {"SEEN": "$LOADED"}}
-    answer = run(site(init), environment, 'echo "$SEEN"')
-    assert answer.stdout == "first good/1 \n"
+    assert run(site(init), environment, 'echo "$SEEN"').stdout == "first good/1 \n"
 
 
 def test_a_value_is_no_command(tmp_path):

@@ -179,5 +179,4 @@ def test_two_folders_of_one_name_are_refused(hello, tmp_path, monkeypatch):
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path):
-    refused = make(tmp_path / "out", f"FOLDERS={tmp_path}/none")
-    assert f"no folder {tmp_path}/none" in refused.stderr
+    assert f"no folder {tmp_path}/none" in make(tmp_path / "out", f"FOLDERS={tmp_path}/none").stderr

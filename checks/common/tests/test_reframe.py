@@ -69,8 +69,7 @@ LAYOUTS = {
 def job_scripts(tmp_path_factory):
     """Job scripts of a dry run, by (environment, check)."""
     folder = tmp_path_factory.mktemp("dry")
-    programs = {"lam": {"su3_rmd": "/opt/milc/su3_rmd"}}
-    site = make_site(folder, programs, access=["--account=me"])
+    site = make_site(folder, {"lam": {"su3_rmd": "/opt/milc/su3_rmd"}}, access=["--account=me"])
     features = {name: {"mpi"} for name in site["environments"]}
     features["lam"].add("program:su3_rmd")
     facts = SiteFacts("virtual", 4, 2, 2**33, features)
@@ -82,8 +81,7 @@ def job_scripts(tmp_path_factory):
     found = {}
     for stage, text in scripts.items():
         check = CASE.match(stage.name)["check"]
-        other = "./rank.sh" in text
-        found[stage.parent.name, f"{check} by rank.sh" if other else check] = text
+        found[stage.parent.name, f"{check} by rank.sh" if "./rank.sh" in text else check] = text
     return found
 
 
@@ -107,9 +105,8 @@ def test_the_example_of_every_check_is_launched(tmp_path):
         placed = check.layout(params, cores)
         asked = {"ranks": placed.ranks, "ranks_per_node": placed.ranks_per_node, "nodes": 1}
         asked |= {"index": index, "case_id": f"{name}-12345678", "check": name, "block": 1}
-        asked |= {"limit_s": 60.0}
         asked |= {"environment": "mpich" if "mpi" in check.features else "pvm", "attempt": 1}
-        launches.append({**asked, "params": params.complete()})
+        launches.append({**asked, "params": params.complete(), "limit_s": 60.0})
     write_launches(tmp_path, launches)
     answer, scripts = dry_run(tmp_path, "launches.py", "--keep-stage-files")
     assert answer.returncode == 0, answer.stdout[-3000:]
@@ -167,8 +164,7 @@ def test_prrtes_ranks_are_started_through_its_daemons():
     launcher = SessionLauncher()
     launcher.kind, launcher.extra_options = "assay-prte", ("--bind-to", "none")
     job = SimpleNamespace(num_tasks=4, num_tasks_per_node=2, num_cpus_per_task=None)
-    words = launcher.command(job)
-    assert " ".join(words) == (
+    assert " ".join(launcher.command(job)) == (
         "./session.sh prte 60 prun --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
         " -x ASSAY_LAUNCH_HOST -x ASSAY_TOKEN --np 4 --map-by ppr:2:node --bind-to none"
     )

@@ -35,9 +35,10 @@ def time_s(check: str, params: dict[str, Any], site: SiteCapacity) -> float:
 
 
 @pytest.mark.plugins("papers")
-def test_nodes_are_all_half_or_a_range_up_to_all() -> None:
+def test_nodes_are_all_half_at_most_so_many_or_a_range_up_to_all() -> None:
     for asked, ranks in [
-        *(("all", [16]), ("half", [8]), (3, [3])),
+        *(("all", [16]), ("half", [8]), (3, [3]), ({"most": 16}, [16]), ({"most": 4}, [4])),
+        ({"most": 17}, [16]),
         ({"from": 1, "to": "all", "per_octave": 1}, [1, 2, 4, 8, 16]),
         ({"from": 2, "to": "all", "step": 5}, [2, 7, 12]),
         ({"from": 1, "to": 5, "per_octave": 1}, [1, 2, 4]),
@@ -151,11 +152,3 @@ def test_sizes_that_contradict_each_other_are_refused(check, given, said) -> Non
     with pytest.raises(ValueError, match=said) as caught:
         probed(CHECKS[check], given)
     assert isinstance(caught.value, ValidationError) or said in str(caught.value)
-
-
-@pytest.mark.parametrize(("there", "nodes"), [(3, 3), (4, 4), (9, 4)])
-@pytest.mark.plugins("papers")
-def test_a_check_of_at_most_four_nodes_is_kept_where_fewer_may_be_busy(there, nodes) -> None:
-    site = replace(SITE, nodes=there)
-    (params,) = sizes("ring", site, nodes={"most": 4}, ranks_per_node=1)
-    assert params["ranks"] == nodes

@@ -202,10 +202,7 @@ def test_processes_outlive_a_job_where_nothing_holds_them(tracked, epilog, leave
         ("30", 1800.0),
         ("04:00:00", 14400.0),
         ("7-00:00:30", 604830.0),
-        ("UNLIMITED", None),
-        ("Partition_Limit", None),
-        ("INVALID", None),
-        ("", None),
+        *((word, None) for word in ("UNLIMITED", "Partition_Limit", "INVALID", "")),
     ],
 )
 def test_durations_are_read_as_slurm_prints_them(said, seconds):

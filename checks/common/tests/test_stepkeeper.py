@@ -53,8 +53,7 @@ def start_daemon(start, tmp_path):
 
     def run(then: str, trap: str = ""):
         script = DAEMON.format(trap=trap, then=then)
-        process = start("sh", "-c", script, "sh", str(tmp_path / "pid"))
-        return process, pid_in(tmp_path)
+        return start("sh", "-c", script, "sh", str(tmp_path / "pid")), pid_in(tmp_path)
 
     return run
 

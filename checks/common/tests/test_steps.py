@@ -68,27 +68,16 @@ def test_a_step_is_told_to_end_when_the_session_is_killed(tmp_path):
     assert holds((tmp_path / "ended").exists)
 
 
-@pytest.fixture
-def launched(tmp_path):
-    """Words that a launch of two nodes in an allocation hands to Slurm's own srun, which a module
-    puts first on the PATH."""
+def test_ranks_stay_on_the_nodes_of_the_launch_though_a_module_puts_another_srun_first(tmp_path):
     real = written_script(tmp_path / "slurm" / "srun", 'echo "overlap=$SLURM_OVERLAP $*"')
-
-    def run(*command):
-        script = f'PATH={real.parent}:$PATH; exec {LAUNCH}/session.sh none 600 "$@"'
-        words = ["bash", str(LAUNCH / "allocated.sh"), "n7,n8", "2", "1", "-", "-"]
-        told = {"SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3", "ASSAY_RUN_ID": "quick-1f"}
-        found = ran([*words, "bash", "-c", script, "job", *command], told, cwd=tmp_path).stdout
-        return [line for line in found.splitlines() if line.startswith("overlap=")]
-
-    return real, run
-
-
-def test_ranks_stay_on_the_nodes_of_the_launch_though_a_module_puts_another_srun_first(launched):
-    real, run = launched
+    script = f'PATH={real.parent}:$PATH; exec {LAUNCH}/session.sh none 600 "$@"'
+    launch = ["bash", LAUNCH / "allocated.sh", "n7,n8", "2", "1", "-", "-", "bash", "-c", script]
+    told = {"SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3", "ASSAY_RUN_ID": "quick-1f"}
     handed = "overlap=1 --nodelist=n7,n8 --job-name=assay-quick-1f.ranks-of-12-3 -n 2 ./prog a b"
     for begin in (["srun"], [str(real)], ["env", "X=1", str(real)]):
-        assert run(*begin, "-n", "2", "./prog", "a b") == [handed]
+        words = [*launch, "job", *begin, "-n", "2", "./prog", "a b"]
+        said = ran(words, told, cwd=tmp_path).stdout.splitlines()
+        assert [line for line in said if line.startswith("overlap=")] == [handed]
 
 
 def test_ranks_of_a_step_that_was_killed_are_ended(tmp_path, monkeypatch):

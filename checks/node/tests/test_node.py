@@ -20,12 +20,10 @@ def reading(changed=None, further=(), notes=()):
     """Of an answer in which a rate is 1e9, a time 1 ms, and an operation takes a cycle.
 
     `further` samples of each operation's time; `notes` of other programs."""
-    metrics = []
+    metrics, given = [], {"operation_time": CYCLE_S, **(changed or {})}
     for asked in CHECK.expected(PARAMS, HOSTS):
         definition = CHECK.metrics_by_name[asked.metric]
-        value = 1e-3 if definition.unit == "s" else 1e8
-        value = CYCLE_S if asked.metric == "operation_time" else value
-        value = (changed or {}).get(asked.metric, value)
+        value = given.get(asked.metric, 1e-3 if definition.unit == "s" else 1e8)
         samples = [value, *further] if asked.metric == "operation_time" else [value]
         metrics.append(measured(definition, value, dict(asked.at), samples))
     said = [("others", note) for note in notes]

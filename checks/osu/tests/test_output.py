@@ -55,7 +55,6 @@ def test_a_rank_that_is_done_within_a_step_of_the_clock_has_no_least_time():
     heading = f"{SIZE}Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
     text = table("Gather Latency", heading, "1      1.50         0.00       3.00         20")
     found = parse(text, "osu_gather", full=True, iterations=20)
-    values = {value.name: value.value for value in found}
-    assert values["osu_latency_least"] == 0
+    assert {value.name: value.value for value in found}["osu_latency_least"] == 0
     with pytest.raises(OutputError, match="not a possible measurement"):
         parse(text.replace("1.50", "0.00"), "osu_gather", full=True, iterations=20)

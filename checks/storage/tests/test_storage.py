@@ -16,6 +16,7 @@ from checks.common.sources import LAUNCH_SCRIPTS
 from checks.common.tests.program_runs import (
     ProgramRun,
     built_programs,
+    library_of,
     ran,
     run_each,
     written_script,
@@ -41,26 +42,17 @@ def disk(out) -> Iterator[Path]:
     folder.rmdir()
 
 
-def run(out: Path, folder: Path, ranks: int = 2, *words: str, preload: Path | None = None):
-    """A launch on a folder, its parameters, and what it did."""
+def run(out: Path, folder: Path, ranks: int = 2, kernel: str = "", **more: str):
+    """A launch on a folder, with more options and a source here that stands in for the kernel: its
+    parameters, and what it did."""
     params = StorageParameters(ranks=ranks, target="disk", **FEW)
     asked = ["findmnt", "--noheadings", "--output", "FSTYPE", "--target", f"{folder.parent}"]
     options = {"folder": folder, "file-system": ran(asked).stdout.split()[-1]}
-    options["limit-bytes"] = STORAGE.bytes_stored(params)
-    for word in words:
-        name, _, value = word.removeprefix("--").partition("=")
-        options[name] = value
+    options |= {"limit-bytes": STORAGE.bytes_stored(params), **more}
     given = " ".join(f"--{k}={v}" if v != "" else f"--{k}" for k, v in options.items())
-    program = " ".join(STORAGE.command(params, Path()))
-    command = f"{ranks} {program} {given}"
-    return params, run_each("mpich", out, [command], *([preload] if preload else []))[command]
-
-
-def preloaded(out: Path, name: str) -> Path:
-    """A library of this folder, which stands in for the kernel."""
-    library, source = out / f"{name}.so", Path(__file__).with_name(f"{name}.c")
-    ran(["cc", "-shared", "-fPIC", "-o", library, source])
-    return library
+    command = f"{ranks} {' '.join(STORAGE.command(params, Path()))} {given}"
+    preloaded = [library_of(out, Path(__file__).with_name(kernel))] if kernel else []
+    return params, run_each("mpich", out, [command], *preloaded)[command]
 
 
 def said(found: ProgramRun) -> str:
@@ -71,8 +63,7 @@ def said(found: ProgramRun) -> str:
 def test_every_rate_is_reported_and_nothing_is_left(out, disk, ranks):
     params, found = run(out, disk, ranks)
     assert found.status == 0, found.text
-    output = found.output
-    metrics = output.metrics
+    output, metrics = found.output, found.output.metrics
     hosts = [next(one.at["node"] for one in metrics if one.at and "node" in one.at)] * ranks
     assert difference(STORAGE.expected(params, hosts), metrics, {}, params) is None
     assert other_settings(STORAGE.options(params), output.program) is None
@@ -88,21 +79,21 @@ def test_memory_has_no_caches_to_avoid(out):
 
 
 @pytest.mark.parametrize(
-    ("word", "advice", "message"),
-    [("--inject-fault", False, "of transfer"), ("--caches=dropped", True, "a cached read")],
+    ("asked", "message"),
+    [
+        ({"inject-fault": ""}, "of transfer"),
+        ({"caches": "dropped", "kernel": "dropped_advice.c"}, "a cached read"),
+    ],
 )
-def test_a_wrong_byte_and_a_read_that_memory_answers_are_wrong_answers(
-    out, disk, word, advice, message
-):
-    library = preloaded(out, "dropped_advice") if advice else None
-    _, found = run(out, disk, 2, word, preload=library)
+def test_a_wrong_byte_and_a_read_that_memory_answers_are_wrong_answers(out, disk, asked, message):
+    _, found = run(out, disk, **asked)
     assert found.lines("error")[0]["wrong"] is True
     assert message in said(found)
     shutil.rmtree(disk)
 
 
 def test_the_clock_stops_after_what_was_written_is_on_the_disk(out, disk):
-    _, found = run(out, disk, 2, preload=preloaded(out, "slow_sync"))
+    _, found = run(out, disk, kernel="slow_sync.c")
     assert found.status == 0, found.text
     written = {"storage_write_rate": 2 * FEW["part_bytes"], "storage_create_rate": 2}
     for metric in found.output.metrics:
@@ -110,14 +101,14 @@ def test_the_clock_stops_after_what_was_written_is_on_the_disk(out, disk):
 
 
 @pytest.mark.parametrize(
-    ("word", "reason"),
+    ("option", "value", "reason"),
     [
-        ("--file-system=lustre", "declared is lustre"),
-        ("--limit-bytes=1000", "--limit-bytes allows 1000"),
+        ("file-system", "lustre", "declared is lustre"),
+        ("limit-bytes", "1000", "--limit-bytes allows 1000"),
     ],
 )
-def test_what_may_not_be_written_is_refused(out, disk, word, reason):
-    _, found = run(out, disk, 2, word)
+def test_what_may_not_be_written_is_refused(out, disk, option, value, reason):
+    _, found = run(out, disk, **{option: value})
     assert found.status != 0
     assert reason in said(found)
     assert not disk.exists() or not list(disk.iterdir())
@@ -126,8 +117,8 @@ def test_what_may_not_be_written_is_refused(out, disk, word, reason):
 
 def test_more_than_there_is_room_for_is_refused(out):
     folder = MEMORY / f"assay-storage-0-{os.getpid()}"
-    words = ["--part-bytes=1000000000000000", "--sizes=1073741824", "--transfers=1000000"]
-    _, found = run(out, folder, 2, *words, "--limit-bytes=1000000000000000000")
+    asked = {"part-bytes": f"{10**15}", "sizes": f"{2**30}", "transfers": f"{10**6}"}
+    _, found = run(out, folder, **asked, **{"limit-bytes": f"{10**18}"})
     assert "nothing was written" in said(found)
     assert not list(folder.iterdir())
     folder.rmdir()

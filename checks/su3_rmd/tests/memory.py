@@ -7,7 +7,6 @@ valgrind. Every error counts; leaks and valgrind's findings count when a frame o
 in this program: an MPI library that is unloaded at the end leaves some of its own.
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -35,11 +34,10 @@ def judge(name: str, answer: subprocess.CompletedProcess[str], blocks: list[str]
     return right
 
 
-def run(command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     """Run a command; its output and errors together."""
     return subprocess.run(
         command,
-        env={**os.environ, **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -25,11 +25,7 @@ TABLE = {
         0.05: (0.59601, 0.00022),
         0.1: (0.60106, 0.00041),
     },
-    (8, 5.7, 1.0): {
-        0: (0.54902, 0.00037),
-        0.025: (0.54889, 0.00040),
-        0.05: (0.55106, 0.00030),
-    },
+    (8, 5.7, 1.0): {0: (0.54902, 0.00037), 0.025: (0.54889, 0.00040), 0.05: (0.55106, 0.00030)},
     (4, 6.0, 0.5): {
         0: (0.59677, 0.00020),
         0.02: (0.59730, 0.00029),
@@ -79,9 +75,8 @@ def square_law(
     spread = sum(weight * (x - x_mean) ** 2 for x, _, weight in rows)
     slope = sum(weight * (x - x_mean) * (y - y_mean) for x, y, weight in rows) / spread
     error = math.sqrt(1 / total + x_mean**2 / spread)
-    at_0 = judge(
-        f"{what}: P at time step 0 against heat bath", y_mean - slope * x_mean, error, *bath
-    )
+    origin = y_mean - slope * x_mean
+    at_0 = judge(f"{what}: P at time step 0 against heat bath", origin, error, *bath)
     return at_0 & judge(f"{what}: slope c", slope, 1 / math.sqrt(spread), SLOPE, SLOPE_ERROR)
 
 

@@ -43,13 +43,9 @@ class Proof:
         path = self.work / "input"
         path.write_text(text)
         command = [*self.launcher, "-np", str(ranks), self.program, "--input", str(path), *options]
-        how: dict[str, Any] = {
-            "capture_output": True,
-            "timeout": TIMEOUT_S,
-            "stdin": subprocess.DEVNULL,
-        }
+        how: dict[str, Any] = {"capture_output": True, "stdin": subprocess.DEVNULL}
         try:
-            done = subprocess.run(command, check=False, text=True, **how)
+            done = subprocess.run(command, check=False, text=True, timeout=TIMEOUT_S, **how)
         except subprocess.TimeoutExpired:
             return -1, ""
         return done.returncode, done.stdout
@@ -123,23 +119,17 @@ def prove_odd(proof: Proof) -> None:
         proof.say(f"3x5x2x12: the same on {ranks} ranks", proof.measured(ranks, text) == found)
 
 
-def two_blocks(first: str, second: str, trajecs: int) -> str:
-    """The sample's input with `trajecs` trajectories, and a second block like the first."""
-    whole = sample_input(trajecs=str(trajecs)).replace("forget", first)
-    block = whole[whole.index("warms") :].replace("fresh", "continue").replace(first, second)
-    return whole + block
-
-
 def prove_split(proof: Proof) -> None:
     """A run cut in two goes on bit for bit, on any rank count."""
     save = {name: proof.work / name for name in ("whole", "first", "second", "blocks")}
     end = {name: f"save_serial {path}" for name, path in save.items()}
     whole = proof.measured(1, sample_input(trajecs="6").replace("forget", end["whole"]))
-    proof.measured(2, sample_input(trajecs="3").replace("forget", end["first"]))
-    rest = sample_input(trajecs="3").replace("forget", end["second"])
-    rest = rest.replace("fresh", f"reload_serial {save['first']}")
+    half = sample_input(trajecs="3")
+    proof.measured(2, half.replace("forget", end["first"]))
+    rest = half.replace("forget", end["second"]).replace("fresh", f"reload_serial {save['first']}")
     proof.say("split run: the same lines", proof.measured(4, rest) == whole[3:])
-    blocks = proof.measured(2, two_blocks("forget", end["blocks"], 3))
+    second = half[half.index("warms") :].replace("fresh", "continue")
+    blocks = proof.measured(2, half + second.replace("forget", end["blocks"]))
     proof.say("two blocks, `continue`: the same lines", blocks == whole)
     for what, name in (("split run", "second"), ("two blocks, `continue`", "blocks")):
         same = save[name].read_bytes() == save["whole"].read_bytes()

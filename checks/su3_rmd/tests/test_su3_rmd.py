@@ -15,8 +15,7 @@ GOOD = {one.name.split()[1]: one for one in samples() if one.definition.name == 
 def outcome(name, **asked):
     """Of a good launch, had it been asked otherwise."""
     sample = GOOD[name]
-    changed = replace(sample, params=sample.params.model_copy(update=asked))
-    return changed.outcome(sample.text)
+    return replace(sample, params=sample.params.model_copy(update=asked)).outcome(sample.text)
 
 
 def test_real_output_gives_times_and_rate():
