@@ -31,12 +31,11 @@ OF_YAML = {**OF_JSON, **{name: content(text) for name, text in TEXTS.items()}}
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(store, "find_browser", lambda: None)
-    runs.write_run(tmp_path / "run", checks=("node",), blocks=3)
-    (tmp_path / "file.yaml").write_text(CRITERIA)
-    return tmp_path
+    runs.write_run(folder / "run", checks=("node",), blocks=3)
+    (folder / "file.yaml").write_text(CRITERIA)
+    return folder
 
 
 def told_by(words: list[str], capsys: Capsys) -> tuple[int, list[str]]:
