@@ -215,7 +215,6 @@ def test_the_compiler_is_that_of_the_builds(tmp_path, build_on, version, words) 
     site = site_of_mpich({"compiler": str(compiler)}, build_on=build_on)
     run = RunDirectory(RUN).provenance()
     known = replace(run, environments={"mpich": environment_as_run(site, "mpich")})
-    of_node = {"compiler_version": "cc of the node", "compiles_with": "cc -node"}
-    mpich = {"mpich": TrialResult(name="mpich", **of_node)}
-    found = with_facts(known, {}, mpich).environments["mpich"]
+    node = TrialResult(name="mpich", compiler_version="cc of the node", compiles_with="cc -node")
+    found = with_facts(known, {}, {"mpich": node}).environments["mpich"]
     assert (found.compiler_version, found.compiles_with) == (version, words)
