@@ -63,6 +63,12 @@ SITE = SiteFacts(
 )
 
 
+def campaign_of(*cases: str, environments: str = "mpich") -> str:
+    """A campaign of these cases."""
+    head = "schema: 1\nname: c\nquestion: which?\nblocks: 3\nseed: 7\n"
+    return f"{head}environments: [{environments}]\ncases:\n" + "".join(f"- {c}\n" for c in cases)
+
+
 def spoiled(old: str, new: str) -> str:
     """The good campaign with one thing changed."""
     assert GOOD.count(old) == 1, old
@@ -85,3 +91,9 @@ def refusal(text: str, site: SiteFacts | None = None) -> str:
 def virtual_site(**changed: Any) -> SlurmSite:
     """The site of virtual clusters with some of its description changed."""
     return SlurmSite(read_description("virtual").model_copy(update=changed))
+
+
+def site_of_mpich(environment: dict[str, Any], **changed: Any) -> SlurmSite:
+    """The site of virtual clusters with MPICH alone, and some of both descriptions changed."""
+    mpich = read_description("virtual").environments["mpich"].model_copy(update=environment)
+    return virtual_site(environments={"mpich": mpich}, **changed)

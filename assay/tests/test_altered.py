@@ -381,8 +381,6 @@ PRINTED = {
 }
 for run in ("quick", "hypercube-1988", "mpi-choice"):
     PRINTED[f"{run}.verdicts"] = (f"report {run} --format csv --format json", 0)
-
-
 #: Keys of the kept values that no verdict rests on any more.
 GONE = ("lag_1", "lag_1_limit", "p_holm", "carried_by")
 

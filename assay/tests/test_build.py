@@ -35,11 +35,6 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-@pytest.fixture
-def spack(home):
-    return Spack(Path("/bin/false"), None, home)
-
-
 def virtual():
     return read_description("virtual")
 
@@ -69,10 +64,8 @@ def test_what_cannot_be_built_is_told_before_spack_is_looked_for(capsys, home):
 
 
 def test_environments_ask_for_the_views_they_need():
-    request = builder.BuildRequest(
-        "virtual", virtual().spack, ["lam-lamd-spack", "lam", "mpich-spack"]
-    )
-    assert request.views() == ["lam", "mpich"]
+    asked = ["lam-lamd-spack", "lam", "mpich-spack"]
+    assert builder.BuildRequest("virtual", virtual().spack, asked).views() == ["lam", "mpich"]
 
 
 def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
@@ -173,8 +166,7 @@ def test_builds_can_stand_in_under_the_same_names(home):
     newer = read_description("virtual-newer")  # which has no others
     assert set(newer.environments) == {"mpich-ofi", "openmpi5", "openmpi5-prte"}
     assert newer.environments["openmpi5-prte"].compiler.startswith(str(home))
-    stand_ins = SlurmSite(newer).with_builds("spack").description
-    assert stand_ins.environments == newer.environments
+    assert SlurmSite(newer).with_builds("spack").description.environments == newer.environments
 
 
 def test_what_is_not_built_or_from_other_sources_is_not_measured(home):
@@ -218,8 +210,7 @@ def test_a_complete_build_is_not_gone_through_again(home, monkeypatch):
     home.mkdir()
     log, said = home / "commands", []
     spack = Spack(home / "spack", None, home)
-    text = SPACK.format(python=sys.executable, log=str(log), lock=str(LOCK))
-    spack.executable.write_text(text)
+    spack.executable.write_text(SPACK.format(python=sys.executable, log=str(log), lock=str(LOCK)))
     spack.executable.chmod(0o755)
     request = builder.BuildRequest("virtual", virtual().spack, ["lam-spack"])
     view_folder("virtual", "lam").mkdir(parents=True)

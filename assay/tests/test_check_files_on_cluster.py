@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from assay.tests.test_run_on_cluster import SITE, records_of, run, the_run
+from assay.tests.test_run_on_cluster import SITE, campaign, records_of, run, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 
 __all__ = ["pytestmark"]
@@ -71,15 +71,6 @@ int main(int argc, char **argv) {
     return program_main(&program, NULL, argc, argv);
 }
 """
-CAMPAIGN = """
-schema: 1
-name: add
-question: do the files of a check reach its nodes?
-environments: [mpich]
-blocks: 1
-cases:
-  - check: add
-"""
 
 
 def write_add(checks: Path) -> None:
@@ -95,8 +86,8 @@ def write_add(checks: Path) -> None:
 
 def test_what_is_beside_a_program_is_there_where_it_runs(cluster, folder):
     write_add(folder / "mine")
-    (folder / "add.yaml").write_text(CAMPAIGN)
-    status, output = run("add.yaml", "--site", SITE, "--checks", "mine/", "--no-report")
+    name = campaign(folder, "add", "mpich", 1, "  - check: add\n")
+    status, output = run(name, "--site", SITE, "--checks", "mine/", "--no-report")
     assert status == 0, output
     (record,) = records_of(the_run(folder, "add"))
     assert [metric.value for metric in record.metrics if metric.name == "total"] == [2 * 705]

@@ -36,16 +36,14 @@ def test_a_good_machine_is_accepted_and_verified(place, said):
     told = said(0, "accept", run, "--criteria", "mine.yaml")
     assert "PASS: All 3 criteria met; nearest: " in told
     assert main(["accept", run]) == 0
-    last = f" consistent; not proven by a signature: {run}"
-    assert said(0, "verify", run).endswith(last)
+    assert said(0, "verify", run).endswith(f" consistent; not proven by a signature: {run}")
     assert main(["verify", run.rsplit("/", 1)[1], "--json"]) == 0
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="apt-get install openssh-client")
 def test_a_signed_acceptance_is_verified_by_its_signer(place, said):
     for name in ("key", "other"):
-        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name]
-        subprocess.run(words, check=True)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name], check=True)
         allowed = f'{name}@site namespaces="assay-acceptance" {(place / f"{name}.pub").read_text()}'
         (place / f"{name}.signers").write_text(allowed)
     run = a_run(place)
@@ -83,12 +81,10 @@ def test_bad_input_gives_one_message(place, said):
 @pytest.mark.parametrize(("virtual", "name"), [(False, "standard"), (True, "rehearsal")])
 def test_a_run_is_judged_by_the_criteria_that_its_campaign_names(place, capsys, virtual, name):
     run = runs.write_run(place / "20261120T000000Z-0001")
-    site = {"name": "virtual", "virtual": virtual}
     changed(run / "plan.json", judged_by=load_campaign("acceptance").judged_by)
-    changed(run / "provenance.json", site=site)
+    changed(run / "provenance.json", site={"name": "virtual", "virtual": virtual})
     assert main(["accept", str(run)]) == 3
-    told = json.loads((run / "acceptance" / store.MACHINE).read_bytes())
-    assert told["criteria"]["name"] == name
+    assert json.loads((run / "acceptance" / store.MACHINE).read_bytes())["criteria"]["name"] == name
     capsys.readouterr()
     assert main(["verify", str(run)]) == 0, capsys.readouterr().out
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -20,7 +19,7 @@ from assay.cli.main import COMMANDS, make_parser
 from assay.documents import acceptance_files as store
 from assay.terminal import WIDTH, folded
 from assay.tests.campaign_texts import CRITERIA
-from assay.tests.test_screens import Terminal
+from assay.tests.test_screens import Terminal, failing
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.test_nightly_history import write_night
 
@@ -28,7 +27,6 @@ pytestmark = pytest.mark.usefixtures("believed")
 
 #: What is never broken: a path, a command to be copied, what stands in backticks.
 WHOLE = re.compile(r"\S*/\S*|\bassay [a-z].*|`[^`]+`")
-LONG = "srun: error: n{block}: task 3: its daemon ended, and said nothing of use to anybody at all"
 WRONG = """\
 schema: 1
 name: wrong
@@ -39,13 +37,6 @@ cases:
   - check: echo
     fixed: {sizes: [8, 1024], iteration: 20}
 """
-
-
-def failing(record: dict[str, Any]) -> dict[str, Any]:
-    if record["check"] == "startup" or record["status"] != "ok":
-        return record
-    reason = LONG if record["environment"] == "lam" else "did not end within {block}.5 s of time"
-    return record | {"status": "failed", "reason": reason.format(**record), "metrics": []}
 
 
 @pytest.fixture(scope="module")
@@ -166,9 +157,8 @@ def test_no_path_or_command_is_broken_and_lines_that_fit_stay_as_they_are() -> N
 
 
 def run_in_shell(words: str, place: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
-    assay = Path(sys.executable).with_name("assay")
     return subprocess.run(
-        ["bash", "-c", words.replace("assay", str(assay), 1)],
+        ["bash", "-c", words.replace("assay", str(Path(sys.executable).with_name("assay")), 1)],
         cwd=place,
         env={**os.environ, **variables},
         capture_output=True,

@@ -48,8 +48,7 @@ def test_a_program_without_mpi_is_built_and_measured_in_two_environments(folder:
 
 
 def test_a_shell_script_is_measured_and_goes_on_without_its_files(folder: Path) -> None:
-    records = measured(folder, "loop")
-    assert [(one.status, one.flags) for one in records] == [("ok", [])] * 2
+    assert [(one.status, one.flags) for one in measured(folder, "loop")] == [("ok", [])] * 2
     path = the_run(folder, "loop")
     for file in folder.glob("loop.*"):
         file.unlink()
@@ -61,8 +60,7 @@ def test_a_shell_script_is_measured_and_goes_on_without_its_files(folder: Path) 
 
 @pytest.mark.full
 def test_a_program_that_cannot_give_evidence_is_unproven(folder: Path) -> None:
-    records = measured(folder, "static")
-    assert [(one.status, one.flags) for one in records] == [("ok", [UNPROVEN])]
+    assert [(one.status, one.flags) for one in measured(folder, "static")] == [("ok", [UNPROVEN])]
 
 
 @pytest.mark.skipif(shutil.which("lmp") is None, reason="needs LAMMPS: apt-get install lammps")

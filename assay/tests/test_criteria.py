@@ -17,6 +17,7 @@ from assay.schema.loading import campaign_names, campaign_schema, load_campaign
 from assay.sites.description import site_schema
 from assay.tests import campaign_texts
 from assay.tests.campaign_texts import spoiled
+from assay.tests.test_schema_campaign import FAULTS
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 
@@ -61,26 +62,22 @@ def test_every_key_has_a_description_and_a_unit(schema_of):
 
 @pytest.mark.parametrize("name", campaign_names())
 def test_shipped_and_right_campaigns_satisfy_it(of_campaigns, name):
-    text = load_campaign(name).origin.text
+    campaign = load_campaign(name)
+    assert campaign.name == name
+    text = campaign.origin.text
     assert "campaign.schema.json\n" in text
-    sequential = spoiled("blocks: 3", "blocks: {greatest: 9}")
-    for one in (text, campaign_texts.GOOD, sequential):
+    for one in (text, campaign_texts.GOOD, spoiled("blocks: 3", "blocks: {greatest: 9}")):
         of_campaigns.validate(yaml.safe_load(one))
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("blocks: 3", "block: 3"),
-        ("blocks: 3", "blocks: 0"),
-        ("blocks: 3", "blocks: {greatest: 5}"),
-        ("blocks: 3", "blocks: {least: 6}"),
-        ("small", "../x"),
-        ("- check: hpl", "- check: hlp"),
-        ("{nb: 64}", "{nbb: 64}"),
-        ("{nb: 64}", "{pfact: rigth}"),
-        ("{nb: 64}", "{threshold: -1}"),
+        *(FAULTS[name][:2] for name in ("unknown key", "no blocks", "least alone")),
+        *(FAULTS[name][:2] for name in ("name of a path", "unknown check", "unknown parameter")),
+        *(FAULTS[name][:2] for name in ("word for a word", "negative threshold")),
         ("[300, 600]", "[{from: 3}]"),
+        ("blocks: 3", "blocks: {greatest: 5}"),
         ("pt2pt: 0.5", "SU3: 0.5"),
         ("node_hours: 5", "node_hours: 0"),
     ],

@@ -31,12 +31,11 @@ OF_YAML = {**OF_JSON, **{name: content(text) for name, text in TEXTS.items()}}
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(store, "find_browser", lambda: None)
-    runs.write_run(tmp_path / "run", checks=("node",), blocks=3)
-    (tmp_path / "file.yaml").write_text(CRITERIA)
-    return tmp_path
+    runs.write_run(folder / "run", checks=("node",), blocks=3)
+    (folder / "file.yaml").write_text(CRITERIA)
+    return folder
 
 
 def told_by(words: list[str], capsys: Capsys) -> tuple[int, list[str]]:
@@ -76,12 +75,12 @@ def test_a_damaged_file_is_one_message(place: Path, capsys: Capsys, words: list[
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("folder", ["report", "acceptance", "raw"])
+@pytest.mark.parametrize("name", ["report", "acceptance", "raw"])
 @pytest.mark.parametrize("kind", ["link", "file", "FIFO"])
-def test_no_folder_is_written_through(place: Path, capsys: Capsys, folder: str, kind: str) -> None:
+def test_no_folder_is_written_through(place: Path, capsys: Capsys, name: str, kind: str) -> None:
     elsewhere = place / "elsewhere"
     elsewhere.mkdir()
-    path = place / "run" / folder
+    path = place / "run" / name
     shutil.rmtree(path, ignore_errors=True)
     made = {"link": lambda: path.symlink_to(elsewhere), "file": path.touch}
     (made | {"FIFO": lambda: os.mkfifo(path)})[kind]()
@@ -89,12 +88,12 @@ def test_no_folder_is_written_through(place: Path, capsys: Capsys, folder: str, 
         "report": ["report", "run", "--format", "csv"],
         "acceptance": ["accept", "run", "--criteria", "file.yaml"],
         "raw": ["verify", "run"],
-    }[folder]
+    }[name]
     status, told = told_by(words, capsys)
-    assert status in ((1, 2) if folder == "raw" else (2,)), told
+    assert status in ((1, 2) if name == "raw" else (2,)), told
     assert len(told) == (status == 2)
-    if kind == "link" and folder != "raw":
-        assert f"run/{folder} is a link, and nothing is written through links" in told[0]
+    if kind == "link" and name != "raw":
+        assert f"run/{name} is a link, and nothing is written through links" in told[0]
     assert list(elsewhere.iterdir()) == []
 
 

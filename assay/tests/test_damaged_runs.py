@@ -70,8 +70,7 @@ def bind(path: Path) -> None:
 
 
 def to_link(path: Path) -> None:
-    kept = path.rename(path.with_name(f"real-{path.name}"))
-    path.symlink_to(kept.name)
+    path.symlink_to(path.rename(path.with_name(f"real-{path.name}")).name)
 
 
 def to(make: Damage) -> Damage:
@@ -190,8 +189,7 @@ def damages() -> Iterator[tuple[str, str, Damage]]:
     for (file, *keys), values in MEMBERS.items():
         for value in values:
             yield f"{file} {keys} is {str(value)[:20]!r}", file, member(file, keys, value)
-    other = member(PROVENANCE, ["run_id"], "20990101T000000Z-ffff")
-    yield "another run", "records.jsonl:1", other
+    yield "another run", "records.jsonl:1", member(PROVENANCE, ["run_id"], "20990101T000000Z-ffff")
     for name, text in {**CONTENTS, "empty": b"\n"}.items():
         change = lines(lambda found, text=text: [*found[:3], text, *found[3:]])  # type: ignore[misc]
         yield f"a line holds {name}", RECORD, change
@@ -203,8 +201,7 @@ def damages() -> Iterator[tuple[str, str, Damage]]:
 
 def chained() -> Iterator[tuple[str, str, Damage]]:
     """Damages that only a chain can show."""
-    file = "records.jsonl:5"
-    yield "value halved", file, member(RECORD, ["metrics", 0, "value"], 1.0)
+    yield "value halved", "records.jsonl:5", member(RECORD, ["metrics", 0, "value"], 1.0)
     yield "line removed", "records.jsonl:4", lines(lambda found: [*found[:3], *found[4:]])
     yield "half removed", "records.jsonl:7", lines(lambda found: found[: len(found) // 2])
     yield "all removed", "records.jsonl", lines(lambda found: [])
@@ -264,13 +261,12 @@ def refused(command: str, file: str, capsys: Capsys) -> str:
 
 
 @pytest.fixture
-def place(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(made: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a good run and criteria; nothing is printed as PDF."""
     monkeypatch.setattr(store, "find_browser", lambda: None)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.yaml").write_text(CRITERIA)
-    shutil.copytree(made / "good", tmp_path / "good")
-    return tmp_path
+    (folder / "mine.yaml").write_text(CRITERIA)
+    shutil.copytree(made / "good", folder / "good")
+    return folder
 
 
 #: Not one command on all damages, but each fifth damage with the next command.
@@ -290,9 +286,7 @@ def tries(kind: str, command: str) -> Iterator[tuple[str, str, str, Damage]]:
     "command", [IN_TURN, *(pytest.param(one, marks=pytest.mark.full) for one in COMMANDS)]
 )
 @pytest.mark.parametrize("kind", ["old", "sealed"])
-def test_every_damage_is_one_message_with_its_file(
-    made: Path, place: Path, capsys: Capsys, command: str, kind: str
-) -> None:
+def test_every_damage_is_one_message_with_its_file(made, place, capsys, command, kind) -> None:
     run, wrong, tried = place / "run", [], 0
     for used, name, file, damage in tries(kind, command):
         shutil.rmtree(run, ignore_errors=True)

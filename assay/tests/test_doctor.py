@@ -107,8 +107,7 @@ def test_the_last_line_says_what_it_comes_to_and_the_command(capsys, remedies, l
 
 @needs("cc")
 def test_what_a_site_has_is_found(site):
-    found = site()
-    assert found["environment ours"].found
+    assert site()["environment ours"].found
 
 
 @pytest.mark.parametrize(

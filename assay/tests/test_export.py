@@ -24,7 +24,6 @@ from reports.result import Sample
 from reports.tests.synthetic import case, write_run
 from reports.tests.test_nightly_history import write_night
 
-DASHBOARD = ROOT / "docs/examples/grafana-dashboard.json"
 NIGHTS = 5
 HISTORY, RUN = "results/history.sqlite", "results/quick/run"
 Capsys = pytest.CaptureFixture[str]
@@ -181,7 +180,7 @@ def without_unit(names: Iterable[str]) -> set[str]:
 
 
 def test_dashboard_and_page_have_what_is_exported(folder: Path, capsys: Capsys) -> None:
-    dashboard = json.loads(DASHBOARD.read_text())
+    dashboard = json.loads((ROOT / "docs/examples/grafana-dashboard.json").read_text())
     used = names_in(dashboard)
     text = exported(folder / HISTORY, capsys) + exported(folder / RUN, capsys)
     told = without_unit(re.findall(r"^# TYPE (\w+) gauge", text, re.MULTILINE))
@@ -192,6 +191,5 @@ def test_dashboard_and_page_have_what_is_exported(folder: Path, capsys: Capsys) 
     stats = [panel for panel in dashboard["panels"] if panel["type"] == "stat"]
     asked = [(one["instant"], one["range"]) for panel in stats for one in panel["targets"]]
     assert {*asked} == {(True, False)}
-    page = (ROOT / "docs/monitoring.md").read_text()
-    lines = re.findall(r"^\| `assay_.*", page, re.MULTILINE)
+    lines = re.findall(r"^\| `assay_.*", (ROOT / "docs/monitoring.md").read_text(), re.MULTILINE)
     assert told == {name for line in lines for name in re.findall(r"`(assay_\w+)`", line)}

@@ -36,14 +36,12 @@ def test_launches_lie_as_far_apart_as_asked_and_say_so(cluster, folder):
     assert found[3].nodes[0] == "n1"
     assert found[3].nodes[1] in {"n3", "n4"}
     for hops in (1, 3):
-        measured = [metric.value for metric in found[hops].metrics if metric.name == "hops"]
-        assert measured == [hops]
+        assert [metric.value for metric in found[hops].metrics if metric.name == "hops"] == [hops]
         assert "oversubscribed" not in found[hops].flags
 
 
 def test_a_job_of_nodes_that_are_not_so_far_apart_is_refused(cluster, folder, in_job):
-    name = campaign(folder, "hops", "mpich", 1, HOPS)
     job = in_job("--nodelist=n1,n2")
-    status, output = run(name, "--site", SITE)
+    status, output = run(campaign(folder, "hops", "mpich", 1, HOPS), "--site", SITE)
     assert status == 2, output
     assert re.search(rf"\b{job}\b.* lacks n[34]\. Nothing is recorded of it", output), output

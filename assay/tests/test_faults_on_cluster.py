@@ -16,6 +16,7 @@ import pytest
 
 from assay.tests.test_run_on_cluster import (
     ASSAY,
+    ENDLESS,
     FOUR_NODES,
     PING_PONG,
     SITE,
@@ -98,8 +99,7 @@ def busy(slurm):
 def waits_for(reason):
     """Whether `assay status` says that the run's job waits for this reason."""
     answer = subprocess.run([ASSAY, "status", "--json"], capture_output=True, check=False)
-    said = json.loads(answer.stdout) if answer.returncode == 0 else {}
-    current = said.get("current") or {}
+    current = (json.loads(answer.stdout) if answer.returncode == 0 else {}).get("current") or {}
     return re.search(reason, current.get("queue", {}).get("reason", "")) and current
 
 
@@ -135,8 +135,7 @@ def test_what_will_end_is_waited_for_and_status_says_why(folder, slurm, name):
     begins, reason, ends = WAITS[name]
     begins(slurm)
     process = start(campaign(folder, "patient", "mpich", 1, FOUR_NODES), "--site", SITE)
-    current = wait_for(lambda: waits_for(reason))
-    assert current["queue"]["waited_s"] > 0
+    assert wait_for(lambda: waits_for(reason))["queue"]["waited_s"] > 0
     shown = subprocess.run([ASSAY, "status"], capture_output=True, text=True, check=True).stdout
     shown = " ".join(shown.split())  # lines are broken at the width of a terminal
     assert "waits since" in shown
@@ -161,8 +160,7 @@ def test_a_reason_that_never_clears_stops_a_run_and_nothing_is_recorded(folder, 
 
 def test_a_wait_ends_with_the_campaigns_own_limit_and_the_run_can_go_on(folder, slurm):
     busy(slurm)
-    limits = {"launch_s": "400, queue_s: 3"}
-    name = campaign(folder, "patient", "mpich", 1, FOUR_NODES, **limits)
+    name = campaign(folder, "patient", "mpich", 1, FOUR_NODES, launch_s="400, queue_s: 3")
     status, output = run(name, "--site", SITE)
     assert status == 3, output
     assert "limits.queue_s = 3 is used up" in output.splitlines()[-1]
@@ -272,9 +270,7 @@ def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):
 
 
 def test_a_daemon_of_a_library_that_dies_is_named_in_the_record(cluster, folder):
-    endless = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
-    name = campaign(folder, "dead-lamd", "lam", 1, endless, launch_s=1200)
-    process = start(name, "--site", SITE)
+    process = start(campaign(folder, "dead-lamd", "lam", 1, ENDLESS, launch_s=1200), "--site", SITE)
     wait_for(lambda: len(processes_of(cluster, "-x", "pt2pt")) == 2)
     # Both are named first: the program may end with its daemon.
     daemon, rank = (processes_of(cluster, "-x", name)[0] for name in ("lamd", "pt2pt"))

@@ -95,9 +95,8 @@ def test_launches_are_steps_of_one_job_on_nodes_drawn_by_the_seed(cluster, folde
 
 
 def test_a_job_that_is_cancelled_loses_nothing(cluster, folder, in_job, monkeypatch):
-    name = campaign(folder, "cut", "mpich", 12, STARTUP)
     job = in_job("--nodes=4")
-    process = start(name, "--site", SITE)
+    process = start(campaign(folder, "cut", "mpich", 12, STARTUP), "--site", SITE)
     path = wait_for_records(folder, "cut", 2)
     slurm(cluster, "scancel", job)
     status, output = finish(process)
@@ -115,9 +114,7 @@ def test_a_job_that_is_cancelled_loses_nothing(cluster, folder, in_job, monkeypa
     assert jobs(cluster) == []
 
 
-def test_launches_of_one_node_run_side_by_side_those_of_several_alone(
-    cluster, folder, in_job, monkeypatch
-):
+def test_launches_of_one_node_run_side_by_side_those_of_several_alone(folder, in_job, monkeypatch):
     def two_at_a_time(name):
         site = load_site(name)
         site.description = site.description.model_copy(update={"concurrency": 2})
@@ -150,8 +147,7 @@ def test_launches_of_one_node_run_side_by_side_those_of_several_alone(
 def test_steps_of_a_harness_that_is_killed_end(cluster, folder, in_job):
     job = in_job("--nodes=4")
     go = Path(cluster.site_facts()["work_dir"], "go")
-    name = campaign(folder, "killed", "mpich", 2, HELD.format(go=go))
-    process = start(name, "--site", SITE)
+    process = start(campaign(folder, "killed", "mpich", 2, HELD.format(go=go)), "--site", SITE)
     # Slurm ends no step whose srun was killed before its ranks were begun.
     wait_for(lambda: len([*go.parent.glob("go.*")]) == 2)
     process.send_signal(signal.SIGKILL)

@@ -12,19 +12,14 @@ from pathlib import Path
 import pytest
 
 from assay import ROOT
+from assay.tests.test_run_on_cluster import campaign
 from assay.tests.test_run_on_cluster import pytestmark as needs
 from records.errors import ExitStatus
 from records.run.provenance import read_provenance
 from setup.tests.needs import NEEDS_HPL
 from virtual_cluster import Cluster
 
-CAMPAIGN = """\
-schema: 1
-name: short
-question: how long does a start take?
-environments: [mpich]
-blocks: 3
-cases:
+CASES = """\
   - {check: startup, fixed: {ranks: 2}}
   - {check: hpl, fixed: {p: 1, q: 2, n: 200, nb: 64}}
 """
@@ -112,7 +107,7 @@ def test_an_installed_assay_runs(packages: Path, cluster: Cluster, tmp_path: Pat
         return str(done.stdout)
 
     assay("site", "folder", "mine")
-    (tmp_path / "mine/campaigns/short.yaml").write_text(CAMPAIGN)
+    campaign(tmp_path / "mine/campaigns", "short", "mpich", 3, CASES)
     (tmp_path / "mine/campaigns/criteria/mine.yaml").write_text(CRITERIA)
     findings = {one["what"]: one for one in json.loads(assay("doctor", "--json"))["findings"]}
     assert Path(findings["HPL's source, for check hpl"]["remedy"]).is_file()

@@ -19,7 +19,7 @@ from assay.run.provenance import environment_as_run, with_facts
 from assay.run.session import WorkFolder
 from assay.sites.loading import SlurmSite, VirtualSite
 from assay.sites.site_file import read_description
-from assay.tests.campaign_texts import virtual_site
+from assay.tests.campaign_texts import site_of_mpich, virtual_site
 from assay.tests.test_driver import RUN
 from checks.common.session.outcome import CompleteBuild
 from records.run.provenance import EnvironmentAsRun, Provenance
@@ -42,11 +42,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Owned:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     compiled_with(monkeypatch, "gcc 12")
     (tmp_path / "xhpl").write_text("the site's own")
-    described = read_description("virtual").model_copy(update={"work_dir": str(tmp_path)})
-    own = described.environments["mpich"].model_copy(
-        update={"programs": {"hpl": str(tmp_path / "xhpl"), "osu": "osu_latency"}}
-    )
-    return Owned(described.model_copy(update={"environments": {"mpich": own}}))
+    programs = {"hpl": str(tmp_path / "xhpl"), "osu": "osu_latency"}
+    return Owned(site_of_mpich({"programs": programs}, work_dir=str(tmp_path)).description)
 
 
 class Builds:
@@ -163,8 +160,7 @@ def test_a_launch_runs_what_was_built_or_described(builds, tmp_path) -> None:
     made.take_in(builds.built())
     own = str(tmp_path / "xhpl")
     digest = hashlib.sha256(b"the site's own").hexdigest()
-    programs = {"xhpl": digest, "osu_latency": None}
-    assert made.executed([own, "osu_latency"]) == (programs, None)
+    assert made.executed([own, "osu_latency"]) == ({"xhpl": digest, "osu_latency": None}, None)
     Path(own).write_text("a new one")
     found, wrong = made.executed([own])
     assert (found["xhpl"] not in (None, digest), wrong) == (True, None)
@@ -207,9 +203,6 @@ def test_the_last_used_ones_are_kept(builds, monkeypatch) -> None:
     assert not [*builds.programs.iterdir()]
 
 
-ON_NODE = TrialResult(name="mpich", compiler_version="cc of the node", compiles_with="cc -node")
-
-
 @pytest.mark.parametrize(
     ("build_on", "version", "words"),
     [("login", "cc of the login node", "cc -login"), ("job", "cc of the node", "cc -node")],
@@ -219,10 +212,9 @@ def test_the_compiler_is_that_of_the_builds(tmp_path, build_on, version, words) 
     said = 'echo "cc -login" || echo "cc of the login node"'
     compiler.write_text(f'#!/bin/sh\n[ "$1" = -show ] && {said}\n')
     compiler.chmod(0o755)
-    mpich = virtual_site().description.environments["mpich"]
-    mpich = mpich.model_copy(update={"compiler": str(compiler)})
-    site = virtual_site(build_on=build_on, environments={"mpich": mpich})
+    site = site_of_mpich({"compiler": str(compiler)}, build_on=build_on)
     run = RunDirectory(RUN).provenance()
     known = replace(run, environments={"mpich": environment_as_run(site, "mpich")})
-    found = with_facts(known, {}, {"mpich": ON_NODE}).environments["mpich"]
+    node = TrialResult(name="mpich", compiler_version="cc of the node", compiles_with="cc -node")
+    found = with_facts(known, {}, {"mpich": node}).environments["mpich"]
     assert (found.compiler_version, found.compiles_with) == (version, words)

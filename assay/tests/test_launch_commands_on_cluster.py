@@ -63,7 +63,6 @@ environments:
     launcher_options: [--bind-to, none]
     mpirun: {mpirun}
 """
-INIT = 'module() { [ "$2" = any/1 ] || return 1; export LOADED=any/1; }\n'
 
 
 class OnCluster(SlurmSite):
@@ -84,7 +83,7 @@ def site(tmp_path_factory):
         ClusterSpec(CLUSTER, nodes=2, cpus_per_node=2, network="unlimited"), lambda _: None
     )
     init = Path(cluster.site_facts()["home_dir"]) / "init.sh"
-    init.write_text(INIT)
+    init.write_text('module() { [ "$2" = any/1 ] || return 1; export LOADED=any/1; }\n')
     text = SITE.format(init=init, mpirun=shutil.which("mpirun.openmpi"))
     (folder / "here" / "site.yaml").write_text(text)
     with pytest.MonkeyPatch.context() as patched:

@@ -14,7 +14,7 @@ import pytest
 from assay import commands
 from assay.commands import libraries_of_python, loaded_modules, login_environment
 from assay.onboarding.mpi import find_mpis, modules_system
-from assay.tests.campaign_texts import virtual_site
+from assay.tests.campaign_texts import site_of_mpich
 from setup.tests.needs import needs
 
 INIT = Path("/usr/share/lmod/lmod/init/bash")
@@ -74,10 +74,8 @@ def test_a_sticky_default_module_stays_and_the_callers_does_not(profile, tmp_pat
     monkeypatch.setenv("LOADEDMODULES", "own/1")
     monkeypatch.setenv("HAS_own", "yes")
     assert loaded_modules(login_environment()) == ["StdEnv/1"]
-    name, one = next(iter(virtual_site().description.environments.items()))
-    changed = one.model_copy(update={"modules": ["mpich"], "variables": {}})
-    site = virtual_site(modules_system="lmod", environments={name: changed})
-    shown = site.output_in(name, 'echo "$LOADEDMODULES ${!HAS_*}"')
+    site = site_of_mpich({"modules": ["mpich"], "variables": {}}, modules_system="lmod")
+    shown = site.output_in("mpich", 'echo "$LOADEDMODULES ${!HAS_*}"')
     assert shown == "StdEnv/1:mpich/1 HAS_StdEnv HAS_mpich"
 
 
@@ -94,11 +92,8 @@ def test_a_variable_that_the_file_names_comes_from_the_caller_and_no_other(profi
     profile("export SCRATCH=/of/the/system\n")
     for name, value in {**POLLUTED, "SCRATCH": "/mine", "MINE": "1", "OTHER": "2"}.items():
         monkeypatch.setenv(name, value)
-    name, one = next(iter(virtual_site().description.environments.items()))
     prepare = ["export LD_LIBRARY_PATH=$HOME/lib:$LD_LIBRARY_PATH", "echo $MINE $SLURM_CPU_BIND"]
-    changed = one.model_copy(update={"prepare": prepare})
-    site = virtual_site(work_dir="${SCRATCH}/assay", environments={name: changed})
-    given = site.variables()
+    given = site_of_mpich({"prepare": prepare}, work_dir="${SCRATCH}/assay").variables()
     assert (given["SCRATCH"], given["MINE"]) == ("/mine", "1")
     assert not given.keys() & {"OTHER", *POLLUTED}
 
@@ -134,8 +129,7 @@ def site(profile, tmp_path):
     for family in FAMILIES:
         (tmp_path / "opt" / family).mkdir(parents=True)
         for name in ("mpicc", "mpirun", "mpiexec"):
-            program = shutil.which(f"{name}.{family}")
-            (tmp_path / "opt" / family / name).symlink_to(program)
+            (tmp_path / "opt" / family / name).symlink_to(shutil.which(f"{name}.{family}"))
     profile(f"export PATH={tmp_path}/usr MODULEPATH={tmp_path}/modules\n")
     return tmp_path / "modules", tmp_path / "opt"
 
@@ -169,10 +163,7 @@ def test_lmod_with_a_hierarchy_of_compilers(site):
         lua(below, opt, **{f"{family}_4_0": 'family("mpi")' for family in families})
     assert modules_system() == "lmod"
     ways, failed = ways_of("lmod")
-    assert ways == {
-        "mpich": ("gcc/12", "mpich/4.0"),
-        "openmpi": ("gcc/12", "openmpi/4.0"),
-    }
+    assert ways == {"mpich": ("gcc/12", "mpich/4.0"), "openmpi": ("gcc/12", "openmpi/4.0")}
     assert failed == {}
 
 
@@ -229,5 +220,4 @@ def test_environment_modules(site):
         write(modules / family / "4.0", f"#%Module1.0\nprepend-path PATH {opt / family}\n")
     write(modules / "mpich" / "broken", "#%Module1.0\nerror nothing\n")
     assert modules_system() == "tmod4"
-    found = {"mpich": ("mpich/4.0",), "openmpi": ("openmpi/4.0",)}
-    assert ways_of("tmod4")[0] == found
+    assert ways_of("tmod4")[0] == {"mpich": ("mpich/4.0",), "openmpi": ("openmpi/4.0",)}

@@ -20,7 +20,6 @@ from reports.tests.test_nightly_history import write_night
 
 pytestmark = pytest.mark.usefixtures("believed")
 
-Capture = pytest.CaptureFixture[str]
 #: The form that a command's words print: `told(words, status, form)`; by default the first word.
 Told = Callable[..., Any]
 
@@ -31,7 +30,7 @@ def a_run(name: str, *, slower: float = 1.0) -> Path:
     return synthetic.write_run(Path("results/quick") / name, cases, slower=slower)
 
 
-def test_forms_of_a_run(told: Told, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forms_of_a_run(told: Told, capsys, monkeypatch) -> None:
     monkeypatch.setattr("reports.render.html.svg_of", lambda *_: "")
     first, second = a_run("a"), a_run("b", slower=1.3)
     assert told(f"status {first}")["counts"]["lost"] == 0
@@ -43,8 +42,7 @@ def test_forms_of_a_run(told: Told, capsys: Capture, monkeypatch: pytest.MonkeyP
     assert changes[0]["ratio"] > 1.2
     for with_report in (False, True):
         capsys.readouterr()
-        status = run_status(open_run(str(first)))
-        end(status, ExitStatus.PASS, report=with_report, as_json=True)
+        end(run_status(open_run(str(first))), ExitStatus.PASS, report=with_report, as_json=True)
         assert bool(published("run", capsys.readouterr().out)["report"]) is with_report
     older_plan = Path(__file__).parents[2] / "reports/tests/stored_run"
     assert told(f"status {older_plan}")["state"] == "stopped"
@@ -77,8 +75,7 @@ def test_forms_of_plans_and_an_acceptance(told: Told) -> None:
     Path("mine.yaml").write_text(CRITERIA)
     assert told("plan quick --site virtual:t-none")["campaign"] == "quick"
     run = acceptance_runs.write_run(Path("results/acceptance/r"), slow_node={"n2": 0.7})
-    judged = told(f"accept {run} --criteria mine.yaml", 3)
-    assert judged["verdict"] in ("SUSPECT", "INCONCLUSIVE")
+    assert told(f"accept {run} --criteria mine.yaml", 3)["verdict"] in ("SUSPECT", "INCONCLUSIVE")
     assert told(f"verify {run}")["checks"]
 
 

@@ -23,7 +23,6 @@ from records.run.plan import Plan
 from records.run.provenance import Provenance
 from records.run.run_directory import create_run
 
-OPEN_MPI_ONLY = dataclasses.replace(SITE, name="foreign", environments={"openmpi": MPI})
 SITES = [
     SiteFacts("wide", 16, 128, 256 * 10**9, {"mpich": MPI, "openmpi": MPI}),
     SiteFacts("narrow", 12, 2, 2**29, {"openmpi": MPI}),
@@ -128,7 +127,7 @@ def test_others_are_taken_where_no_environment_is_there() -> None:
     text = spoiled("  environments: [lam]\n", "").replace(
         "environments: [mpich, lam]\n", "environments: [mpich, lam]\notherwise: [pvm, openmpi]\n"
     )
-    plan = plan_of(text, OPEN_MPI_ONLY)
+    plan = plan_of(text, dataclasses.replace(SITE, environments={"openmpi": MPI}))
     assert plan.environments == ["openmpi"]
     assert list(plan.absent) == ["mpich", "lam", "pvm"]
     assert plan_of(text).environments == ["mpich", "lam"]

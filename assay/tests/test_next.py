@@ -126,17 +126,13 @@ def test_the_same_run_is_extended(asked: Run) -> None:
 
 
 def test_a_run_of_an_earlier_assay_is_named_by_its_campaign(asked: Run) -> None:
-    earlier = replace(asked, provenance=Provenance())
-    told = parsed(commands.run_again(earlier))
+    told = parsed(commands.run_again(replace(asked, provenance=Provenance())))
     assert (told.campaign, told.site) == (asked.plan.campaign, asked.plan.site)
 
 
 @pytest.mark.parametrize(
     ("campaign", "blocks", "judged_by", "leads_to"),
-    [
-        ("mine", 3, {"real": "standard"}, "assay accept "),
-        ("mine", 1, {}, "assay run --resume "),
-    ],
+    [("mine", 3, {"real": "standard"}, "assay accept "), ("mine", 1, {}, "assay run --resume ")],
 )
 def test_a_run_leads_on_by_its_kind(tmp_path, campaign, blocks, judged_by, leads_to) -> None:
     cases = [case("startup", name, {"ranks": 2}) for name in ("mpich", "lam")]

@@ -27,8 +27,6 @@ ROOT = Path(__file__).parents[2]
 CASES = "  - check: startup\n    matrix: {ranks: [2]}\n"
 QUICK = HEAD.format(name="quick", environments="mpich", blocks=1, launch_s=400, variants="") + CASES
 ENVIRONMENT = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1"}
-
-
 #: The start of a shell of the cluster's own user, in which Slurm's commands are found.
 USERS_SHELL = f"export PATH={BIN}:$PATH NO_COLOR=1; cd ~/mine 2>/dev/null || cd ~; "
 
@@ -55,9 +53,7 @@ def next_of(output: str) -> str:
     return " ".join(found[-1].split()) if found else ""
 
 
-def test_a_run_of_one_block_leads_to_more_of_the_same_run_which_still_verifies(
-    cluster: Cluster, folder: Path
-) -> None:
+def test_a_run_of_one_block_leads_to_more_of_the_same_run_which_still_verifies(cluster, folder):
     name = campaign(folder, "small", "mpich, lam", 1, CASES)
     command = next_of(typed(f"assay run {name} --site {SITE} --with distribution"))
     path = the_run(folder, "small")
@@ -103,9 +99,7 @@ def test_a_suspect_leads_to_a_rerun_that_decides(cluster: Cluster, folder: Path)
     assert "confirmed" in typed(command, ends=(1,))
 
 
-def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(
-    cluster: Cluster, folder: Path
-) -> None:
+def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(cluster, folder):
     """Thirty earlier nights are a thousandth of a real one: no load makes its launches as fast."""
     name = campaign(folder, "night", "mpich", 3, CASES)
     typed(f"assay run {name} --site {SITE} --no-report")

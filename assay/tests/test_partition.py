@@ -8,7 +8,7 @@ from assay.run import infrastructure
 from assay.sites.loading import SlurmSite
 from assay.sites.site import SiteFacts
 from assay.sites.site_file import read_description
-from assay.tests.campaign_texts import plan_of
+from assay.tests.campaign_texts import campaign_of, plan_of
 from records.errors import AssayError
 
 SITE = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}, "b": {"mpi"}})
@@ -22,16 +22,6 @@ JOB = (
     " EndTime=2030-02-03T10:05:02 Partition=all NodeList={nodes} BatchHost=n1 NumNodes=4"
     " NumCPUs=4 OverSubscribe={share} Comment=x"
 )
-HARNESS = "login1"
-CAMPAIGN = """
-schema: 1
-name: inside
-question: which nodes?
-environments: [a]
-cases:
-  - check: startup
-    fixed: {ranks: 2, ranks_per_node: 1}
-"""
 
 
 class Answering(SlurmSite):
@@ -69,7 +59,7 @@ def partition_of(site, nodes="4", time="UNLIMITED"):
 def inside(monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("SLURM_CLUSTER_NAME", "theirs")
-    monkeypatch.setattr("socket.gethostname", lambda: HARNESS)
+    monkeypatch.setattr("socket.gethostname", lambda: "login1")
 
 
 def in_job(site, *, lines="{job}", array="", nodes="n1,n2,n3,n4", share="NO"):
@@ -87,7 +77,8 @@ esac""",
 
 
 def plan(nodes=2):
-    return plan_of(CAMPAIGN.replace("ranks: 2", f"ranks: {nodes}"), SITE)
+    startup = f"{{check: startup, fixed: {{ranks: {nodes}, ranks_per_node: 1}}}}"
+    return plan_of(campaign_of(startup, environments="a"), SITE)
 
 
 def with_access(site, *options):

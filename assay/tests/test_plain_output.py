@@ -52,16 +52,6 @@ def assert_plain(text: str, where: str) -> None:
     assert JWT not in text, where
 
 
-def assert_says_plainly(words: list[str], capsys: Capture) -> str:
-    """What a command says is plain, however it ends."""
-    capsys.readouterr()
-    status = main(words)
-    said = capsys.readouterr()
-    assert status in (0, 1, 3), (words, said.err)
-    assert_plain(said.out + said.err, " ".join(words))
-    return str(said.out)
-
-
 def test_the_progress_of_a_run_is_plain_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr("sys.stderr", stream)
@@ -121,18 +111,15 @@ def _spoilt_wherever(data: Any, takes: Callable[[bytes], object]) -> tuple[Any, 
 
 
 @pytest.mark.full
-def test_no_text_of_a_run_leaves_with_a_control_character(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    run = stored_run("nightly", tmp_path)
+def test_no_text_of_a_run_leaves_with_a_control_character(folder: Path, capsys: Capture) -> None:
+    run = stored_run("nightly", folder)
     written = json.loads((run / "plan.json").read_text())
     units = {one["name"]: one["unit"] for one in written["metrics"]}
     plan, texts = _spoilt_wherever(written, Plan.from_json)
     assert texts > 40
     for one in plan["metrics"]:  # a unit is that of the records, or the run is refused
         one["unit"] = units[one["name"]]
-    found = tmp_path / "provenance.json"
+    found = folder / "provenance.json"
 
     def takes(content: bytes) -> None:
         found.write_bytes(content)
@@ -177,13 +164,15 @@ def test_no_text_of_a_run_leaves_with_a_control_character(
     ):
         if words[0] == "accept":
             asks(written["cases"])  # others it does not judge
-        said = assert_says_plainly(words, capsys)
-        assert not re.search(r"^verified: all", said, re.MULTILINE), words
+        status, said = main(words), capsys.readouterr()
+        assert status in (0, 1, 3), (words, said.err)
+        assert_plain(said.out + said.err, " ".join(words))
+        assert not re.search(r"^verified: all", said.out, re.MULTILINE), words
     assert WITHHELD in (run / "report" / "index.html").read_text()
     kinds = ("report/*", "report/raw/*", "acceptance/*")
     files = [file for kind in kinds for file in run.glob(kind) if file.is_file()]
-    files += [*tmp_path.glob("p*"), tmp_path / "metrics.txt", *tmp_path.glob("results/*/*")]
-    files += [*(tmp_path / "pictures").iterdir()]
+    files += [*folder.glob("p*"), folder / "metrics.txt", *folder.glob("results/*/*")]
+    files += [*(folder / "pictures").iterdir()]
     assert len(files) > 30
     for file in files:
         if file.suffix in (".pdf", ".parquet"):

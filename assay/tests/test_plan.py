@@ -15,7 +15,7 @@ from assay.plan.cases import Narrowing
 from assay.plan.planner import block_order, launch_limit_s, make_plan
 from assay.plan.render import render_plan
 from assay.schema.loading import load_campaign
-from assay.tests.campaign_texts import GOOD, MPI, SITE, plan_of, refusal, spoiled
+from assay.tests.campaign_texts import GOOD, MPI, SITE, campaign_of, plan_of, refusal, spoiled
 from records.errors import AssayError
 from records.run.plan import Plan, PlannedCase, case_ids
 from records.site.topology import TopologyDescription
@@ -39,19 +39,6 @@ def test_every_combination_in_every_environment_is_a_case() -> None:
     assert [c.environment for c in plan.cases if c.check == "pt2pt"] == ["lam"]
 
 
-ALONE = """\
-schema: 1
-name: alone
-question: How fast is a loop?
-environments: [mpich, openmpi]
-blocks: 6
-cases:
-- {name: loop, command: ./loop, launch: none, metrics: {loop_time: {find: '^(.*) s$', unit: s}}}
-- {check: startup, fixed: {ranks: 2}}
-weights: {loop: 1, startup: 1}
-"""
-
-
 @pytest.mark.parametrize(
     ("changed", "where"),
     [
@@ -61,10 +48,11 @@ weights: {loop: 1, startup: 1}
         ("launch: mpi", ["mpich", "openmpi"]),
     ],
 )
-def test_a_command_that_is_the_same_in_every_environment_runs_in_one(
-    changed: str, where: list[str]
-) -> None:
-    plan = plan_of(ALONE.replace("launch: none", changed))
+def test_a_command_that_is_the_same_in_every_environment_runs_in_one(changed, where) -> None:
+    loop = "{name: loop, command: ./loop, metrics: {loop_time: {find: '^(.*) s$', unit: s}}, "
+    cases = f"{loop}{changed}}}", "{check: startup, fixed: {ranks: 2}}"
+    text = campaign_of(*cases, environments="mpich, openmpi")
+    plan = plan_of(f"{text}weights: {{loop: 1, startup: 1}}\n")
     assert [case.environment for case in plan.cases if case.check == "loop"] == where
     told = "loop: `./loop`, started as one process; it runs in mpich alone and has no weight"
     assert (told in plan.brings()) == (len(where) == 1) == ("loop" not in plan.weighed)
@@ -103,9 +91,8 @@ def test_limits_must_suffice_for_the_least_number_of_blocks() -> None:
 @pytest.mark.parametrize("interims", [[], [6, 8], [8, 6, 9], [0, 9], [6, 6, 9]])
 def test_a_damaged_sequential_design_is_refused(interims: list[int]) -> None:
     text = plan_of(spoiled("blocks: 3", "blocks: {greatest: 9}")).to_json()
-    damaged = text.replace('"interims":[6,9]', f'"interims":{interims}'.replace(" ", ""))
     with pytest.raises(AssayError, match="`interims` must ascend from 1 or more to the 9 blocks"):
-        Plan.from_json(damaged)
+        Plan.from_json(text.replace('"interims":[6,9]', f'"interims":{interims}'.replace(" ", "")))
 
 
 def test_parameters_are_complete_and_sizes_explicit() -> None:
@@ -205,8 +192,7 @@ def test_a_launch_limit_is_the_stated_one_or_ten_times_the_estimate() -> None:
     assert launch_limit_s(plan, plan.cases[0]) == 100.0
     free = plan_of(spoiled(", launch_s: 100", ""))
     assert launch_limit_s(free, free.cases[0]) == 60.0
-    slow = dataclasses.replace(SITE, core_flop_per_s=1e8)
-    free = plan_of(spoiled(", launch_s: 100", ""), slow)
+    free = plan_of(spoiled(", launch_s: 100", ""), dataclasses.replace(SITE, core_flop_per_s=1e8))
     longest = max(free.cases, key=lambda c: c.estimate_s)
     assert launch_limit_s(free, longest) == 10 * longest.estimate_s > 60
 
@@ -219,8 +205,7 @@ def test_a_plan_survives_its_file() -> None:
     assert list(parsed)[:3] == ["schema", "campaign", "question"]
     asked = {"rough_s", "measured", "stored_bytes", "cpus_per_task", "resources", "alone"}
     # Written where a case asks for them.
-    unwritten = {*PlannedCase.__struct_fields__} - parsed["cases"][0].keys()
-    assert unwritten == asked | {"switches"}
+    assert ({*PlannedCase.__struct_fields__} - parsed["cases"][0].keys()) == asked | {"switches"}
     empty = dataclasses.replace(SITE, environments={"mpich": frozenset(), "lam": frozenset()})
     assert Plan.from_json(plan_of(GOOD, empty).to_json()).totals.launches == 0
     # The criteria of former campaigns are read over.
@@ -246,8 +231,7 @@ def test_the_plan_says_what_its_blocks_can_tell() -> None:
 
 
 def test_the_plan_of_a_sequential_design_says_when_it_is_judged_and_what_is_found() -> None:
-    plan = plan_of(spoiled("blocks: 3", "blocks: {least: 6, greatest: 10}"))
-    table = render_plan(plan)
+    table = render_plan(plan_of(spoiled("blocks: 3", "blocks: {least: 6, greatest: 10}")))
     assert "6 to 10 blocks" in table
     assert "at most 90 launches" in table
     judged = "judged after blocks 6, 8, 10 until known: score, checks; 10 blocks find an advantage"
@@ -287,10 +271,9 @@ def test_the_study_of_2003_lies_on_wider_nodes_as_on_its_own(nodes, cores, memor
     assert len({(c.params["p"], c.params["q"]) for c in plan.cases if c.check == "hpl"}) == 9
 
 
-STUDIES = ("collectives-1996", "hypercube-1988", "ornl-1996", "pvm-1995", "wyeast-2003")
-
-
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    "name", ["collectives-1996", "hypercube-1988", "ornl-1996", "pvm-1995", "wyeast-2003"]
+)
 @pytest.mark.plugins("papers")
 def test_the_small_form_of_a_study_is_a_short_part_of_it_and_fits_its_cluster(name) -> None:
     features = {"mpich": MPI, "lam": MPI, "pvm": frozenset({"pvm"})}

@@ -15,7 +15,6 @@ from assay.tests.test_accept_every_campaign import stored_run
 from records.plugins import plugins
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "docs" / "examples" / "plugin"
 NAMES = sorted(package.rpartition(".")[2] for package in plugins())
 WITHOUT = [*NAMES, "all of them"]
 #: Three uses of the core: choice, acceptance, nightly.
@@ -34,11 +33,10 @@ WALK = (
 
 def python(tree: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """A Python that imports Assay from a tree."""
-    variables = {**os.environ, "PYTHONPATH": str(tree)}
     return subprocess.run(
         [sys.executable, *words],
         cwd=cwd,
-        env=variables,
+        env={**os.environ, "PYTHONPATH": str(tree)},
         capture_output=True,
         text=True,
         check=False,
@@ -71,8 +69,7 @@ def test_choice_acceptance_and_nightly_work_without(tmp_path, without):
     tree = tree_without(tmp_path, without)
     runs = {"RUN": stored_run("quick", tmp_path), "ACCEPTANCE": stored_run("acceptance", tmp_path)}
     for line in WALK:
-        words = [str(runs.get(word, word)) for word in line.split()]
-        done = assay(tree, words, tmp_path)
+        done = assay(tree, [str(runs.get(word, word)) for word in line.split()], tmp_path)
         assert done.returncode in (0, 1, 3), f"{line}: {done.stderr}"
         assert "Traceback" not in done.stderr
     plan = assay(tree, ["plan", "quick", "--site", "virtual"], tmp_path).stdout
@@ -96,7 +93,7 @@ def test_the_core_s_fast_tests_pass_without_any(tmp_path):
 
 def test_a_plugin_that_is_installed_adds_a_command_a_verdict_and_a_section(tmp_path):
     source = tmp_path / "source"
-    shutil.copytree(EXAMPLE, source)
+    shutil.copytree(ROOT / "docs" / "examples" / "plugin", source)
     place = tmp_path / "site"
     install = ("-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target")
     installed = python(place, *install, str(place), str(source), cwd=tmp_path)

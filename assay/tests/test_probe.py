@@ -68,14 +68,11 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
         os.kill(int(pid.read_text()), 0)
 
 
-_SHOW = "import os; print(os.getsid(0) == os.getpid(), os.readlink('/proc/self/fd/0'))"
-
-
 def test_a_short_command_cannot_reach_the_callers_terminal():
+    show = "import os; print(os.getsid(0) == os.getpid(), os.readlink('/proc/self/fd/0'))"
     pid, master = pty.fork()
     if pid == 0:
-        alone = output_of([sys.executable, "-c", _SHOW])
-        os._exit(0 if alone == "True /dev/null" else 1)
+        os._exit(0 if output_of([sys.executable, "-c", show]) == "True /dev/null" else 1)
     try:
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     finally:
@@ -187,9 +184,8 @@ def test_odd_text_gives_no_facts(text):
 def test_an_environment_with_daemons_shares_no_build_with_one_that_has_no_keeper_for_them():
     """Open MPI 5 by its mpirun and by PRRTE's daemons: one compiler, one preparation."""
     mpirun = Trial("openmpi5", "mpicc", [])
-    daemons = Trial("openmpi5-prte", "mpicc", [], helpers=True)
     assert mpirun.build_key == Trial("openmpi5-srun", "mpicc", []).build_key
-    assert mpirun.build_key != daemons.build_key
+    assert mpirun.build_key != Trial("openmpi5-prte", "mpicc", [], helpers=True).build_key
 
 
 TRIAL = Trial("mpich", "mpicc", [Attempt("srun --mpi=pmix", ""), Attempt("mpirun", "")])
@@ -291,8 +287,7 @@ def test_a_folder_that_a_node_does_not_see_is_not_shared():
 
 
 def test_a_job_cut_short_leaves_what_it_had_found():
-    cut = PRINTED[: PRINTED.index("== trial/0/attempt/1")]
-    trial = read(cut).trials["mpich"]
+    trial = read(PRINTED[: PRINTED.index("== trial/0/attempt/1")]).trials["mpich"]
     assert trial.build_status == 0
     assert trial.right is None
     assert read(PRINTED[:20]).trials["mpich"].build_status is None

@@ -12,7 +12,6 @@ from checks.common.registry import brought_by
 from records.run.brought import CommandLine
 
 OUTPUTS = Path(__file__).parent / "program_outputs"
-CAMPAIGNS = ("applications", "programs")
 #: Of the nodes of the launch together.
 MEMORY_BYTES = 6e9
 
@@ -54,7 +53,7 @@ def lines() -> dict[str, CommandLine]:
     """The commands of the campaigns, by name."""
     return {
         name: line
-        for campaign in CAMPAIGNS
+        for campaign in ("applications", "programs")
         for name, line in brought_by(load_campaign(campaign).checks).items()
         if isinstance(line, CommandLine)
     }

@@ -12,8 +12,7 @@ import pytest
 from assay.run.driver import Driver
 from assay.run.launches import RecordMaker, launch_of
 from assay.run.status import run_status
-from assay.sites.loading import SlurmSite
-from assay.sites.site_file import read_description
+from assay.tests.campaign_texts import virtual_site
 from assay.tests.test_accept_every_campaign import stored_run
 from checks.common.session.outcome import Outcome
 from records.errors import AssayError
@@ -61,7 +60,7 @@ def drive(tmp_path_factory):
         right = next(one for one in every if bool(one.profile) == profiled)
         case = next(one for one in run.plan().cases if one.id == right.case_id)
         launch = launch_of(case, index=0, block=right.block, attempt=right.attempt, limit_s=9.0)
-        site, driver, written = SlurmSite(read_description("virtual")), Driver.__new__(Driver), []
+        site, driver, written = virtual_site(), Driver.__new__(Driver), []
         vars(driver).update(
             work=SimpleNamespace(open=None),
             ledger=SimpleNamespace(add=written.append),
@@ -111,8 +110,7 @@ def test_a_profile_is_kept(drive):
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
-    directory = write_run(tmp_path / "run", quick_cases(("mpich", "lam")), blocks=3)
-    return RunDirectory(directory)
+    return RunDirectory(write_run(tmp_path / "run", quick_cases(("mpich", "lam")), blocks=3))
 
 
 def test_appended_records_are_read_once_and_along_the_chain(run: RunDirectory) -> None:

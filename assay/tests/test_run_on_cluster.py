@@ -103,13 +103,6 @@ def wait_for_records(folder, name, count):
     )
 
 
-def kill_one_of_two(cluster, name):
-    """Kill one of a launch's two processes of this program, once both exchange messages."""
-    pids = wait_for(lambda: len(found := processes_of(cluster, "-x", name)) == 2 and found)
-    wait_for(lambda: min(map(_processor_s, pids)) > STARTED_S)
-    os.kill(pids[1], signal.SIGKILL)
-
-
 def _processor_s(pid):
     ticks = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
@@ -122,8 +115,7 @@ def planned_keys(path):
 
 
 def test_a_driver_killed_in_the_middle_loses_nothing_and_counts_nothing_twice(cluster, folder):
-    name = campaign(folder, "killed", "mpich, lam", 4, STARTUP)
-    process = start(name, "--site", SITE)
+    process = start(campaign(folder, "killed", "mpich, lam", 4, STARTUP), "--site", SITE)
     path = wait_for_records(folder, "killed", 5)
     process.send_signal(signal.SIGKILL)
     finish(process)
@@ -183,9 +175,10 @@ def test_a_launch_ended_by_its_limit_leaves_no_daemon(cluster, folder):
 def test_a_rank_that_dies_does_not_leave_the_job_hanging(
     cluster, folder, environment, program, cases
 ):
-    name = campaign(folder, "dead", environment, 1, cases, launch_s=1200)
-    process = start(name, "--site", SITE)
-    kill_one_of_two(cluster, program)
+    process = start(campaign(folder, "dead", environment, 1, cases, launch_s=1200), "--site", SITE)
+    pids = wait_for(lambda: len(found := processes_of(cluster, "-x", program)) == 2 and found)
+    wait_for(lambda: min(map(_processor_s, pids)) > STARTED_S)
+    os.kill(pids[1], signal.SIGKILL)
     status, output = finish(process)
     (record,) = records_of(the_run(folder, "dead"))
     assert (status, record.status) == (1, "failed"), output

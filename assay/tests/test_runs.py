@@ -33,8 +33,7 @@ def small_run(
     cases = [case("startup", name, size) for size in sizes for name in ("mpich", "lam")]
     write_run(folder, cases, blocks=2, edit=edit)
     file = folder / "plan.json"
-    changed = msgspec.structs.replace(read_plan(file), campaign=campaign, **plan)
-    file.write_text(changed.to_json())
+    file.write_text(msgspec.structs.replace(read_plan(file), campaign=campaign, **plan).to_json())
     return chained(folder)
 
 
@@ -57,9 +56,7 @@ def test_without_a_name_the_newest_run_is_taken_and_named(capsys: Capture) -> No
 
 
 @pytest.mark.plugins("papers")
-def test_the_newest_run_of_the_right_kind_is_taken(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_newest_run_of_the_right_kind_is_taken(capsys: Capture, monkeypatch) -> None:
     monkeypatch.setattr("reports.render.html.svg_of", lambda *_: "")
     old = small_run("20260101T000000Z-0001", campaign="wyeast-2003")
     small_run("20260102T000000Z-0002")
@@ -117,9 +114,7 @@ def test_campaigns_are_listed_with_what_each_asks(capsys: Capture) -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_a_plan_needs_no_cluster_that_is_up(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_needs_no_cluster_that_is_up(capsys: Capture, monkeypatch) -> None:
     monkeypatch.setattr(Site, "hpl_source", lambda _: __file__)
     assert main(["plan", "quick", "--site", "virtual:t-none", "--json"]) == 0
     answer = capsys.readouterr()

@@ -16,6 +16,7 @@ from assay.nightly import Schedule, parse_time, surroundings_of
 from assay.sites import site_file
 from assay.sites.description import SiteFile, of_partition
 from assay.sites.site_file import complete
+from assay.tests.campaign_texts import GOOD, SITE_FILE
 from records.errors import AssayError, ExitStatus
 from records.history.store import Store
 
@@ -38,8 +39,7 @@ def test_a_unit_starts_the_command_in_its_folder_whatever_its_name(tmp_path, nam
     folder.mkdir()
     (folder / "assay").write_text(f'#!/bin/sh\nprintf "%s\\n" "$PWD" "$1" > {told}\n')
     (folder / "assay").chmod(0o755)
-    entry = Schedule("assay-n", 2, 30, (str(folder / "assay"), f"{name}$$"), folder)
-    text = entry.text("systemd")
+    text = Schedule("assay-n", 2, 30, (str(folder / "assay"), f"{name}$$"), folder).text("systemd")
     (start,) = [x for x in text.splitlines() if x.startswith("Exec")]
     words = shlex.split(start.removeprefix("ExecStart="))
     words = [word.replace("%%", "%").replace("$$", "$") for word in words]
@@ -137,31 +137,15 @@ def test_a_night_that_cannot_run_leaves_its_reason_in_the_history(folder, capsys
 def test_a_night_without_a_cluster_is_status_4_and_no_missed_night(folder, monkeypatch, capsys):
     monkeypatch.setattr(site_file, "SITES", folder)
     Path("silent").mkdir()
-    Path("silent/site.yaml").write_text(SILENT)
+    Path("silent/site.yaml").write_text(SITE_FILE.replace("here", "silent"))
     Path("virtual").symlink_to(ROOT / "site-config" / "virtual")
     monkeypatch.setenv("PATH", str(folder))  # no squeue there
     Path("setpriv").symlink_to(str(shutil.which("setpriv", path="/usr/bin:/bin")))
-    Path("c.yaml").write_text(NIGHT)
+    Path("c.yaml").write_text(GOOD)
     for site, said in (("virtual:t-none", "t-none"), ("silent", "Slurm does not answer")):
         assert main(["nightly", "run", "--campaign", "c.yaml", "--site", site]) == 4
         assert said in capsys.readouterr().err
     assert not Path("results").exists()
-
-
-SILENT = """
-schema: 2
-name: silent
-partitions: {batch: {nodes: 2, cores_per_node: 2, memory_bytes_per_node: 1000000000}}
-environments: {mpich: {description: MPI, compiler: cc, launcher: assay-srun, library: ^x}}
-"""
-NIGHT = """
-schema: 1
-name: c
-question: Is anything slower?
-environments: [mpich]
-blocks: 2
-cases: [{check: startup, fixed: {ranks: 2, ranks_per_node: 1}}]
-"""
 
 
 @pytest.mark.parametrize("kind", ["systemd", "scrontab", "cron"])
@@ -173,9 +157,8 @@ def test_a_name_with_a_line_break_enters_no_table(kind, planted, tmp_path):
         (tmp_path, (*command, planted), ""),
         (tmp_path, command, planted),
     ):
-        schedule = Schedule("assay-nightly-here", 2, 30, words, folder, (), prologue)
         with pytest.raises(AssayError, match="no line of a crontab or unit can hold"):
-            schedule.text(kind)
+            Schedule("assay-nightly-here", 2, 30, words, folder, (), prologue).text(kind)
 
 
 def test_a_night_that_is_not_decided_is_no_failed_unit():

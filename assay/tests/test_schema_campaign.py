@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from assay.schema.document import Document, parse
-from assay.schema.loading import campaign_from_text, campaign_names, load_campaign
+from assay.schema.loading import campaign_from_text, load_campaign
 from assay.tests.campaign_texts import GOOD, refusal, spoiled
 from records.errors import AssayError
 
@@ -57,11 +57,7 @@ FAULTS = {
     "environment twice": ("[mpich, lam]", "[lam, mpich, lam]", "c.yaml:4: environments[2]"),
     "one environment as text": ("[mpich, lam]", "lam", "allowed is a list of at least 1 value"),
     "no blocks": ("blocks: 3", "blocks: 0", "c.yaml:5: blocks: found 0 (an integer); allowed is"),
-    "least alone": (
-        "3\nseed",
-        "{least: 6}\nseed",
-        "c.yaml:5: blocks.greatest: is missing;",
-    ),
+    "least alone": ("3\nseed", "{least: 6}\nseed", "c.yaml:5: blocks.greatest: is missing;"),
     "odd order": ("3\nseed", "{least: 8, greatest: 7}\nseed", "is 7, which is less than least (8)"),
     "key of blocks": ("3\nseed", "{leest: 6, greatest: 9}\nseed", "are least, greatest, until"),
     "odd question": ("3\nseed", "{greatest: 9, until: [point]}\nseed", "did you mean points?)"),
@@ -94,8 +90,6 @@ FAULTS = {
     "criteria of no cluster": ("seed: 7", "judged_by: {a: 1}", "c.yaml:6: judged_by.a"),
     "weight of no check": ("pt2pt: 0.5", "startup: 1", 'weights.startup: found "startup"'),
 }
-
-
 #: Faults from which others follow; each other one gives one line.
 FOLLOWED = {"unknown check", "foreign environment", "axis of one number", "unknown axis"}
 
@@ -125,18 +119,10 @@ def test_at_most_twenty_faults_are_shown() -> None:
 def test_too_many_cases_are_refused_by_arithmetic_alone() -> None:
     values = list(range(1, 1001))
     axes = f"    n: {values}\n    nb: {values}\n    nbmin: {values}\n"
-    text = spoiled("    n: [1000, 2000]\n  fixed: {nb: 64}\n", axes)
-    assert refusal(text) == (
+    assert refusal(spoiled("    n: [1000, 2000]\n  fixed: {nb: 64}\n", axes)) == (
         "c.yaml:8: cases[0]: its axes and environments make 4000000000 cases, 4000000001 in the"
         " whole campaign; allowed are at most 1000000; shorten the axes or split the campaign"
     )
-
-
-@pytest.mark.plugins("papers")
-def test_shipped_campaigns_are_found_by_name() -> None:
-    assert {"quick", "wyeast-2003"} <= set(campaign_names())
-    for name in campaign_names():
-        assert load_campaign(name).name == name
 
 
 def test_a_campaign_is_read_from_a_file(tmp_path: Path) -> None:

@@ -93,18 +93,13 @@ def written_about(run: Path, folder: Path) -> list[Path]:
         "export --output history.txt",
     ):
         assert main(words.format(run=run).split()) in (0, 1, 3), words
-    files = public(folder, run)
+    private = {run / "raw", run / "campaign.yaml", folder / "sites"}
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    files = [path for path in files if not private & {path, *path.parents}]
     assert {path.suffix for path in files} >= {
         *(".html", ".csv", ".parquet", ".xml", ".json", ".md", ".svg", ".sqlite", ".txt")
     }
     return files
-
-
-def public(folder: Path, run: Path) -> list[Path]:
-    """All files of a folder but what is private to a run: its raw output, its campaign."""
-    private = {run / "raw", run / "campaign.yaml", folder / "sites"}
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return [path for path in files if not private & {path, *path.parents}]
 
 
 #: Lines with a secret of one more shape each.

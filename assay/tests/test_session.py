@@ -21,7 +21,7 @@ from assay.run import session as sessions
 from assay.run.launches import RawArchives
 from assay.run.session import Session, WorkFolder
 from assay.sites.loading import SlurmSite
-from assay.sites.site_file import read_description
+from assay.tests.campaign_texts import virtual_site
 from checks.common.session.outcome import Launch, Outcome
 from checks.common.slurm.job import ALLOCATION, Allocation
 from records.errors import InfrastructureError
@@ -29,8 +29,6 @@ from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.input_files import RefusedFileError
 from records.run.archive import RawFiles
 from records.run.run_directory import RunDirectory
-
-INSIDE = ["control", "session"]
 
 
 @pytest.fixture
@@ -43,7 +41,9 @@ def shared(tmp_path):
 
 @pytest.fixture
 def run(tmp_path):
-    return made_run(tmp_path)
+    made = RunDirectory(tmp_path / "20261122T000000Z-aaaa")
+    made.raw.mkdir(parents=True)
+    return made
 
 
 @pytest.fixture
@@ -53,17 +53,8 @@ def work(run, shared):
     return made
 
 
-def made_run(folder, name="20261122T000000Z-aaaa"):
-    (folder / name / "raw").mkdir(parents=True)
-    return RunDirectory(folder / name)
-
-
-def described(shared):
-    return read_description("virtual").model_copy(update={"work_dir": str(shared)})
-
-
 def work_folder(run, shared):
-    return WorkFolder(SlurmSite(described(shared)), run.path)
+    return WorkFolder(virtual_site(work_dir=str(shared)), run.path)
 
 
 def names(folder):
@@ -113,7 +104,7 @@ def test_a_leftover_that_is_nested_beyond_all_limits_is_removed(work):
         os.chdir("d")
     os.chdir(before)
     work.fresh_session()
-    assert names(work.path) == INSIDE
+    assert names(work.path) == ["control", "session"]
 
 
 def test_a_work_folder_that_vanished_says_so(work):
@@ -145,7 +136,7 @@ def messages_of(work, shared):
     """What a session gives whose ReFrame is this program."""
 
     def messages(program, allocation=None):
-        site = Talking(described(shared))
+        site = Talking(virtual_site(work_dir=str(shared)).description)
         site.program = program
         with Session(site, work, LAUNCHES, allocation) as session:
             return [message for message in session.messages(100.0) if message is not None]
@@ -246,8 +237,7 @@ def test_a_line_in_pieces_is_one_message(messages_of):
 @pytest.mark.parametrize("child", ["time.sleep(1000)", f"{saying(BUSY).strip()}; time.sleep(0.1)"])
 def test_what_holds_the_pipe_open_after_the_end_is_not_waited_for(messages_of, monkeypatch, child):
     monkeypatch.setattr(sessions, "scaled", lambda limit_s: 1.0)
-    forked = f"if os.fork() == 0:\n    while True: {child}\n"
-    heard = messages_of(forked + saying(json.dumps(GOOD)))
+    heard = messages_of(f"if os.fork() == 0:\n    while True: {child}\n" + saying(json.dumps(GOOD)))
     assert [message.status for message in heard if message.status] == ["failed"]
 
 

@@ -13,13 +13,11 @@ import pytest
 import reframe
 
 from assay import ROOT
-from assay.plan.planner import make_plan
-from assay.schema.loading import campaign_from_text
 from assay.sites import site_file
 from assay.sites.description import site_schema
 from assay.sites.loading import load_site
 from assay.sites.site_file import read_description, read_site_file, site_names
-from assay.tests.campaign_texts import SIZE, virtual_site
+from assay.tests.campaign_texts import SIZE, campaign_of, plan_of, virtual_site
 from checks.common.session.settings import configuration
 from records.errors import AssayError
 from records.forms import key_table
@@ -58,22 +56,11 @@ spack:
   views: {lam: [lam, lam-tcp]}
 """
 
-NETPIPE = "{check: netpipe, fixed: {transport: library}}"
-CAMPAIGN = f"""\
-schema: 1
-name: c
-question: what is there?
-environments: [lam, lam-tcp]
-cases:
-- {{check: osu, fixed: {{test: osu_latency}}}}
-- {NETPIPE}
-"""
 
-
-def planned(case=NETPIPE):
-    """The cases of the campaign on the site, by check and environment."""
-    campaign = campaign_from_text("c.yaml", CAMPAIGN.replace(NETPIPE, case))
-    plan = make_plan(campaign, load_site("here").facts())
+def planned(case="{check: netpipe, fixed: {transport: library}}"):
+    """The cases of a campaign on the site, by check and environment."""
+    osu = "{check: osu, fixed: {test: osu_latency}}"
+    plan = plan_of(campaign_of(osu, case, environments="lam, lam-tcp"), load_site("here").facts())
     return {(one.check, one.environment): one for one in plan.cases}
 
 
@@ -117,8 +104,7 @@ def test_an_environment_like_another_states_only_what_differs(here):
     assert (tcp.compiler, tcp.preload) == ("mpicc.lam", "libassay_writev.so")
     assert tcp.launcher_options == ["-ssi", "rpi", "tcp"]
     assert (tcp.variables, lamd.variables) == ({"A": "a", "C": "c"}, {"A": "a", "B": "b"})
-    short = lam.settings["short"]
-    assert tcp.settings["short"] == short.model_copy(update={"greatest": 5})
+    assert tcp.settings["short"] == lam.settings["short"].model_copy(update={"greatest": 5})
     assert (lamd.preload, lamd.settings) == ("", {})
     assert environments["lam-tcp-spack"].launcher_options == ["-ssi", "rpi", "tcp"]
 
@@ -361,8 +347,7 @@ def test_the_user_is_known_where_cron_does_not_tell(here, monkeypatch):
 
 @pytest.mark.parametrize("own", ["--exclude=n[7-8],n9", "--exclude n[7-8],n9", "-xn[7-8],n9", ""])
 def test_launches_are_kept_off_nodes_beside_those_that_the_site_excludes_itself(own):
-    access = ["-x n0", *own.split()] if own else []
-    whole = virtual_site(**SIZE, access=access)
+    whole = virtual_site(**SIZE, access=["-x n0", *own.split()] if own else [])
     site = whole.without_nodes({"n2", "n3"})
     also = "n[7-8],n9," if own else ""
     assert site.description.access[-1] == f"--exclude={also}n2,n3"

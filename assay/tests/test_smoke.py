@@ -6,36 +6,21 @@ import os
 
 import pytest
 
+from assay.tests.test_accept_every_campaign import STATUS
+from assay.tests.test_installed import CRITERIA
+from assay.tests.test_run_on_cluster import campaign, the_run
 from assay.tests.test_run_on_cluster import pytestmark as of_clusters
-from assay.tests.test_run_on_cluster import the_run
 from assay.tests.test_walks import assay
 
 #: Two test runs on one machine do not meet.
 CLUSTER = f"t-m{os.getpid()}"
 SITE = f"virtual:{CLUSTER}"
-CAMPAIGN = """
-schema: 1
-name: smoke
-question: Which library starts faster, and which passes messages faster between two nodes?
-environments: [mpich, openmpi]
-blocks: 3
-seed: 1
-cases:
+CASES = """
   - check: startup
     fixed: {ranks: 2, ranks_per_node: 1}
   - check: echo
     fixed: {sizes: [8, 1024], iterations: 200, warmup: 5}
 """
-CRITERIA = """
-schema: 1
-name: modest
-title: Two nodes that start and talk
-criteria:
-  - {id: start, kind: limit, title: Start, check: startup, metric: all_heard, at_most: 300, unit: s}
-"""
-#: Exit status of what is judged.
-STATUS = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "SUSPECT": 3}
-
 pytestmark = [pytest.mark.smoke, *of_clusters[1:]]
 
 
@@ -47,7 +32,7 @@ def cluster():
 
 
 def test_a_cluster_runs_a_campaign_that_is_reported_accepted_and_a_night(tmp_path, cluster):
-    (tmp_path / "smoke.yaml").write_text(CAMPAIGN)
+    campaign(tmp_path, "smoke", "mpich, openmpi", 3, CASES)
     (tmp_path / "modest.yaml").write_text(CRITERIA)
     status, said = assay("cluster", "up", "--name", cluster, "--nodes", "2")
     assert (status, f"cluster {cluster}: up" in said) == (0, True), said

@@ -4,7 +4,6 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from shutil import unpack_archive
 
 import pytest
 from msgspec.structs import replace
@@ -14,13 +13,14 @@ from assay.plan.planner import launch_limit_s, make_plan
 from assay.plan.times import Clock, earlier_times, interval
 from assay.schema.loading import campaign_from_text
 from assay.tests.campaign_texts import GOOD, SITE, spoiled
+from assay.tests.test_accept_every_campaign import stored_run
 from records.run.plan import Plan, PlannedCase
 from records.run.provenance import Provenance, SiteAsRun
 from records.run.record import Record, RecordWriter
 from records.run.run_directory import RunDirectory
 from records.tests.made import record
 
-STORED = Path(__file__).parent / "stored_runs"
+pytestmark = pytest.mark.usefixtures("folder")
 #: When made runs begin, their launches after it.
 BEGAN = 1_790_000_000.0
 Made = tuple[PlannedCase, int, float, float]
@@ -69,11 +69,6 @@ def plan_of(text: str = GOOD, earlier: Sequence[RunDirectory] = ()) -> Plan:
     return make_plan(campaign, SITE, earlier=seen)
 
 
-@pytest.fixture(autouse=True)
-def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def test_the_second_plan_knows_what_the_first_run_took() -> None:
     first = plan_of()
     assert {case.measured for case in first.cases} == {0}
@@ -101,16 +96,14 @@ def test_a_build_is_planned_until_a_run_has_made_it() -> None:
     rough = plan_of()
     assert rough.times.builds == ["Hpl-lam", "Hpl-mpich", "Programs-lam", "Programs-mpich"]
     of_mpich = [one for one in one_after_another(rough, 1.0) if one[0].environment == "mpich"]
-    learned = plan_of(earlier=[made_run(rough, of_mpich)])
-    assert learned.times.builds == ["Hpl-lam", "Programs-lam"]
+    assert plan_of(earlier=[made_run(rough, of_mpich)]).times.builds == ["Hpl-lam", "Programs-lam"]
 
 
 @pytest.mark.parametrize("damage", ["{", '{"case_id": 1}', '{"x": ' + "[" * 100_000, ""])
 def test_a_damaged_run_teaches_nothing(damage: str) -> None:
     rough = plan_of()
     run = made_run(rough, one_after_another(rough, 7.0))
-    file = run.records_file if damage else run.plan_file
-    file.write_text(f"{damage}\n")
+    (run.records_file if damage else run.plan_file).write_text(f"{damage}\n")
     assert plan_of(earlier=[run]) == rough
 
 
@@ -132,16 +125,13 @@ def test_time_left_is_what_was_seen_of_each_case(capsys: pytest.CaptureFixture[s
             assert clock.left_s() == pytest.approx(18 * 31, rel=0.01)
             assert clock.left_s(BEGAN + end + 10) == pytest.approx(clock.left_s() - 10)
     assert clock.left_s() == 0
-    run = made_run(plan, one_after_another(plan, 30.0)[:9])
-    assert main(["status", str(run.path)]) == 0
-    told = f"about {round(18 * 31 / 60)} min left; it is not running"
-    assert told in capsys.readouterr().out
+    assert main(["status", str(made_run(plan, one_after_another(plan, 30.0)[:9]).path)]) == 0
+    assert f"about {round(18 * 31 / 60)} min left; it is not running" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["acceptance", "mpi-choice", "quick", "su3-scaling", "witness"])
 def test_after_a_quarter_of_a_real_run_the_time_left_is_right(name: str, tmp_path: Path) -> None:
-    unpack_archive(STORED / f"{name}.tar.xz", tmp_path)
-    run = RunDirectory(tmp_path / name)
+    run = RunDirectory(stored_run(name, tmp_path))
     entries = [one for one in run.ledger().entries if one.block > 0]
     made = {(one.case_id, one.block) for one in entries}
     plan, quarter = run.plan(), len(entries) // 4

@@ -143,8 +143,7 @@ def told(capsys, *words: str, status: ExitStatus = ExitStatus.PASS) -> str:
 @pytest.mark.plugins("papers")
 def test_every_check_is_listed_with_its_needs(capsys):
     lines = told(capsys).splitlines()
-    begun = [line.split()[0] for line in lines[1:-1] if line[2:3].strip()]
-    assert begun == list(CHECKS)
+    assert [line.split()[0] for line in lines[1:-1] if line[2:3].strip()] == list(CHECKS)
     assert any(line.startswith("  pvm_echo  ") and line.endswith(" PVM") for line in lines)
     assert any("the site's osu" in line for line in lines)
     assert any("A message round a ring of all" in line for line in lines)

@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from assay.tests.test_run_on_cluster import ASSAY, own_name
+from assay.tests.test_run_on_cluster import ASSAY, campaign, own_name
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 
 __all__ = ["pytestmark"]
@@ -18,9 +18,8 @@ SITE = f"virtual:{CLUSTER}"
 
 def assay(*arguments, folder=None):
     """The exit status of a command, and what the screen says: its words, without line breaks."""
-    argv = [ASSAY, *map(str, arguments)]
     how = {"capture_output": True, "text": True, "timeout": 1800}
-    done = subprocess.run(argv, check=False, cwd=folder, **how)
+    done = subprocess.run([ASSAY, *map(str, arguments)], check=False, cwd=folder, **how)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
@@ -38,22 +37,15 @@ def cluster():
     assert (status, "nothing is left" in said) == (0, True), said
 
 
-NIGHTLY = """
-schema: 1
-name: nights
-question: Is a node slower tonight?
-environments: [mpich]
-blocks: 4
-seed: 5
-cases:
+NODES = """
   - check: node
     fixed: {ranks: 4, ranks_per_node: 1, turns: true, kernels: [dgemm], dgemm_n: 800}
 """
 
 
 def test_a_node_that_becomes_slow_is_named_in_its_nights_of_a_young_history(tmp_path):
-    (tmp_path / "nights.yaml").write_text(NIGHTLY)
-    night = ("nightly", "run", "--campaign", "nights.yaml", "--site", SITE)
+    name = campaign(tmp_path, "nights", "mpich", 4, NODES)
+    night = ("nightly", "run", "--campaign", name, "--site", SITE)
     for number in range(1, 6):
         if number == 4:
             status, said = assay("cluster", "degrade", "n2", "--cpu", "0.1", "--name", CLUSTER)
