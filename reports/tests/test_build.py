@@ -26,8 +26,8 @@ from reports.verdicts.comparison import compare, comparison_result
 HOSTILE = "<script>alert(1)</script>\"'&|`]]>\x00\x07\x1b[31m\ufffe =cmd $x^2$ ](http://evil) -->"
 
 
-#: What a page leads to: itself, pages beside it, raw output, the report's other files.
 FILES = ("report.md", "summary.csv", "values.parquet", "junit.xml", "verdicts.json")
+#: What a page leads to: itself, pages beside it, raw output, the report's other files.
 INNER = ("#", "../raw/", *FILES)
 LOADING = ("src", "data", "action")
 
@@ -66,6 +66,9 @@ def test_page_is_well_formed_and_described_loads_nothing_and_runs_nothing(run: P
     ids = [one.get("id") for one in page.iter() if one.get("id")]
     assert len(ids) == len({*ids})
     assert {link[1:] for link in links_of(page) if link.startswith("#")} <= {*ids}
+    raw = {run / "report" / link for link in links_of(page) if link.startswith("../raw/")}
+    assert all(file.is_file() for file in raw)
+    assert len(raw) >= json.loads((run / "plan.json").read_text())["totals"]["launches"]
 
 
 def test_summary_begins_with_the_headline_and_has_at_most_ten_sentences(run: Path) -> None:
@@ -286,9 +289,9 @@ def test_launches_without_figures_are_counted_by_environment(tmp_path: Path) -> 
 
 
 def test_half_a_line_at_the_end_is_named_and_does_not_count(tmp_path: Path) -> None:
-    records = (run := hpl_and_startup(tmp_path)) / "records.jsonl"
+    records = hpl_and_startup(tmp_path) / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-40])
-    text, verdicts = reported(run)
+    text, verdicts = reported(records.parent)
     assert "torn" in text
     assert (verdicts["launches"]["ok"], verdicts["complete"]) == (23, False)
 
