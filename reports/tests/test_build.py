@@ -196,9 +196,7 @@ def test_spreadsheet_formulas_are_defused(tmp_path: Path) -> None:
     assert ",'=HYPERLINK(1)," in (run / "report/summary.csv").read_text()
 
 
-def test_failure_leaves_the_earlier_report_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_leaves_the_earlier_report_whole(tmp_path, monkeypatch):
     run, formats = write_run(tmp_path / "run", small(), blocks=3), ("md", "csv", "json")
     build_report(run, formats=formats)
     before = {path.name: path.read_bytes() for path in (run / "report").iterdir()}
