@@ -2,8 +2,6 @@
 """Pages in a browser and before a strict HTML parser, with every folded part open: no error,
 nothing is cut, hidden or covered, contents stay in view, pictures come out."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -136,10 +134,8 @@ class Browser:
             raise RuntimeError(str(done["exceptionDetails"]))
         return done["result"].get("value")
 
-    def __enter__(self) -> Browser:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the browser."""
         os.close(self._to)
         self._process.terminate()
         self._process.wait(300)
@@ -219,8 +215,9 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     if find_browser() is None:
         pytest.skip("no Chromium: apt-get install chromium")
-    with Browser(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
 
 
 @pytest.mark.full(sample=1)
