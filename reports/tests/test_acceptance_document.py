@@ -26,9 +26,6 @@ from reports.verdicts.acceptance.result import acceptance_result
 from . import acceptance_runs as runs
 from .synthetic import chained, changed, rewrite, with_records
 
-needs_keys = pytest.mark.skipif(
-    shutil.which("ssh-keygen") is None, reason="no ssh-keygen: apt-get install openssh-client"
-)
 HERE = "Assay 0.1.0 (commit 0123)"
 RUN, RERUN = "20261120T000000Z-0001", "20261121T000000Z-0002"
 RECORDS, AGAIN = "records.jsonl", f"../{RERUN}/records.jsonl"
@@ -229,7 +226,9 @@ def keys(tmp_path_factory):
 
 
 @pytest.mark.full
-@needs_keys
+@pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None, reason="no ssh-keygen: apt-get install openssh-client"
+)
 def test_a_signature_names_its_signer_and_covers_every_file(accepted, keys):
     sums, signers = accepted / SUMS, keys / "signers"
     assert faults(accepted, signers=signers) == [f"{store.SUMS}{SIGNATURE} is missing"]
