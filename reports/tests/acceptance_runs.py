@@ -3,7 +3,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import combinations
 from pathlib import Path
@@ -23,11 +22,10 @@ DAY = date(2026, 11, 21)
 NODES = ("n1", "n2", "n3", "n4")
 RATES = {"stream_triad": (8e9, "bytes/s"), "dgemm_rate": (4e10, "flop/s")}
 BANDWIDTH, LATENCY = 11.7e6, 60e-6
-HPL_PARAMS = {"p": 2, "q": 2, "n": 4000, "nb": 128, "ranks_per_node": 1}
 CASES: dict[str, dict[str, Any]] = {
     "node": {"ranks": 4, "ranks_per_node": 1},
     "alltoall_pairs": {"ranks": 4},
-    "hpl": HPL_PARAMS,
+    "hpl": {"p": 2, "q": 2, "n": 4000, "nb": 128, "ranks_per_node": 1},
 }
 
 
@@ -68,11 +66,11 @@ def write_run(
     site = {"name": "virtual", "nodes": len(nodes), "partition_nodes": [*nodes, *unmeasured]}
     provenance = {"schema": 1, "run_id": directory.name, "site": site}
     (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
-    made = _Machine(nodes, slow_node or {}, slow_link or {}, noise)
+    machine = nodes, slow_node or {}, slow_link or {}, noise
     records = []
     for block in range(1, blocks + 1):
         for item in cases:
-            metrics = _metrics(item["check"], made, rng)
+            metrics = _metrics(item["check"], rng, machine)
             if only:
                 metrics = [m for m in metrics if ":".join(m["at"].values()) in only]
             told = {"metrics": metrics, "artifacts": _raw(directory, item["id"], block)}
@@ -94,32 +92,25 @@ def _raw(directory: Path, case: str, block: int) -> dict[str, str]:
     return {"stdout": name, "stdout_sha256": hashlib.sha256(content).hexdigest()}
 
 
-@dataclass(frozen=True)
-class _Machine:
-    nodes: tuple[str, ...]
-    slow_node: dict[str, float]
-    slow_link: dict[str, float]
-    noise: float
-
-
-def _metrics(check: str, made: _Machine, rng: np.random.Generator) -> list[dict[str, Any]]:
+def _metrics(check, rng, machine):
+    nodes, slow_node, slow_link, noise = machine
     drift = 1 + 0.05 * rng.standard_normal()
 
-    def value(centre: float) -> float:
-        return float(centre * drift * (1 + made.noise * rng.standard_normal()))
+    def value(centre):
+        return float(centre * drift * (1 + noise * rng.standard_normal()))
 
     if check == "hpl":
         return [metric("rate", "flop/s", "higher", value(0.8 * 4 * RATES["dgemm_rate"][0]))]
     if check == "node":
         return [
-            metric(name, unit, "higher", value(centre * made.slow_node.get(node, 1.0)), node=node)
+            metric(name, unit, "higher", value(centre * slow_node.get(node, 1.0)), node=node)
             for name, (centre, unit) in RATES.items()
-            for node in made.nodes
+            for node in nodes
         ]
     metrics = []
-    for pair in combinations(made.nodes, 2):
-        share = min(made.slow_link.get(name, 1.0) for name in (*pair, "-".join(pair)))
-        share *= min(made.slow_node.get(name, 1.0) for name in pair)
+    for pair in combinations(nodes, 2):
+        share = min(slow_link.get(name, 1.0) for name in (*pair, "-".join(pair)))
+        share *= min(slow_node.get(name, 1.0) for name in pair)
         at = {"node": pair[0], "peer": pair[1]}
         metrics += [
             metric("pair_bandwidth", "bytes/s", "higher", value(BANDWIDTH * share), **at),

@@ -50,8 +50,7 @@ def measured(
     level[[*(slow or {})]] = [*(slow or {}).values()]
     values = LEVEL * np.minimum(level[low], level[high])[:, None] * np.exp(logs)
     names = tuple(f"n{number + 1}" for number in range(nodes))
-    switches = ("",) * nodes
-    return PairColumns(names, switches, low, high, (*blocks,), values.astype(np.float32))
+    return PairColumns(names, ("",) * nodes, low, high, (*blocks,), values.astype(np.float32))
 
 
 def scan(
@@ -72,17 +71,9 @@ def evidence_of(
 ) -> CriterionEvidence:
     """The evidence of a scan and its re-runs."""
     nodes, blocks = len(parts[0].names), [block for part in parts for block in part.blocks]
-    params = {"rounds": rounds, "seed": 1}
-    planned = synthetic.case("alltoall_pairs", "mpich", params, nodes)
+    planned = synthetic.case("alltoall_pairs", "mpich", {"rounds": rounds, "seed": 1}, nodes)
     case = msgspec.convert(planned | {"id": CASE, "nodes": nodes}, PlannedCase)
     launches = {(CASE, block): LaunchRef("r", CASE, block, "ok", (), {}) for block in blocks}
-    return CriterionEvidence(
-        [],
-        launches,
-        [case],
-        REGISTER,
-        Nominal(link_bytes_per_s=1.1 * LEVEL if nominal else None),
-        parts[0].names,
-        6,
-        (ScanValues(case, "pair_bandwidth", [(part, 0) for part in parts]),),
-    )
+    rates = Nominal(link_bytes_per_s=1.1 * LEVEL if nominal else None)
+    values = (ScanValues(case, "pair_bandwidth", [(part, 0) for part in parts]),)
+    return CriterionEvidence([], launches, [case], REGISTER, rates, parts[0].names, 6, values)

@@ -109,8 +109,7 @@ def write_run(
     if plan is not None:
         (directory / "plan.json").write_text(plan)
     _write_provenance(directory, sorted({item["environment"] for item in cases}), seed)
-    rng = np.random.default_rng(seed)
-    made = _records(directory.name, cases, blocks, rng, slower)
+    made = _records(directory.name, cases, blocks, np.random.default_rng(seed), slower)
     write_records(directory, (kept for one in made if (kept := edit(one) if edit else one)))
     return directory
 
@@ -223,11 +222,7 @@ def _write_provenance(directory: Path, environments: list[str], seed: int) -> No
 
 
 def _records(
-    run_id: str,
-    cases: list[dict[str, Any]],
-    blocks: int,
-    rng: np.random.Generator,
-    slower: float,
+    run_id: str, cases: list[dict[str, Any]], blocks: int, rng: np.random.Generator, slower: float
 ) -> Iterator[dict[str, Any]]:
     for item in cases:
         if item["skipped"]:

@@ -32,10 +32,7 @@ def entry(kind, check, metric, **more):
 STREAM = entry("nodes", "node", "stream_triad", within=0.05)
 #: Without an absolute limit nothing passes.
 PROMISE = entry("limit", "node", "stream_triad", at_least=1e9, unit="bytes/s") | {"id": "promise"}
-LINK_RATE = ("alltoall_pairs", "pair_bandwidth")
-LINKS = entry("links", *LINK_RATE, of="best", at_least=0.9)
-
-
+LINKS = entry("links", "alltoall_pairs", "pair_bandwidth", of="best", at_least=0.9)
 RUN = "20261120T000000Z-0001"
 TO_RUN, TO_VERIFY = "assay run acceptance --site virtual", f"assay verify {RUN}"
 
@@ -182,8 +179,7 @@ def test_what_hits_half_of_the_machine_fails(tmp_path, slow):
     links = LINKS | {"of": "median", "at_least": 0.93}
     result = judgement(tmp_path, STREAM, links, nodes=nodes, **slow)
     assert result.verdict == "FAIL"
-    told = {tuple(sorted(finding.nodes)) for finding in result.named}
-    concerned = {name for place in told for name in place}
+    concerned = {name for finding in result.named for name in finding.nodes}
     assert concerned == ({*nodes} if len(slow.get("slow_link", {})) > 6 else {*nodes[:6]})
 
 
@@ -192,8 +188,7 @@ def test_a_limit_that_every_machine_keeps_to_is_no_absolute_one(tmp_path, limit)
     vacuous = entry("limit", "node", "stream_triad", unit="bytes/s", **limit)
     result = judge(criteria(vacuous, promise=()), evidence_of(tmp_path), DAY, 0)
     assert verdicts(result)["limit"] == "PASS"
-    assert (result.verdict, result.absolute) == ("INCONCLUSIVE", False)
-    assert not result.rerun
+    assert (result.verdict, result.absolute, result.rerun) == ("INCONCLUSIVE", False, {})
 
 
 def test_a_nominal_rate_that_the_machine_far_exceeds_is_wrong(tmp_path):
@@ -262,8 +257,7 @@ def test_each_limit_of_standard_has_a_source_that_the_document_shows(tmp_path):
 def test_an_optional_criterion_without_a_rate_is_left_out_by_name(tmp_path):
     nominal = entry("efficiency", "hpl", "rate", peak="nominal", at_least=0.5, required=False)
     result = judgement(tmp_path, STREAM, nominal)
-    assert result.verdict == "PASS"
-    assert [one.id for one in result.left_out] == ["efficiency"]
+    assert (result.verdict, [one.id for one in result.left_out]) == ("PASS", ["efficiency"])
 
 
 @pytest.mark.parametrize("lost", [("stream_triad", "n2", None), ("pair_bandwidth", "n1", "n3")])
@@ -273,21 +267,19 @@ def test_a_planned_node_or_pair_without_a_value_is_a_finding(tmp_path, lost):
     assert len(at) == len(evidence.values) and at.pop(lost)
     result = judge(criteria(), replace(evidence, values=[*at.values()]), DAY, 0)
     assert result.verdict == "INCONCLUSIVE"
-    assert [finding.state for finding in result.named] == ["missing"]
-    assert [name for name in lost[1:] if name] == list(result.named[0].nodes)
+    (finding,) = result.named
+    assert (finding.state, [*finding.nodes]) == ("missing", [name for name in lost[1:] if name])
 
 
 def test_what_stays_undecided_is_run_again_until_the_rounds_are_spent(tmp_path):
     limit = entry("limit", "hpl", "rate", at_least=1.28e11, unit="flop/s")
     more = {"reruns_at_most": 3}
     again = []
-    for number in range(1, 4):
+    for number in range(1, 5):
         result = judgement(tmp_path / str(number), limit, reruns=again, more=more)
-        assert [case.split("-")[0] for case in result.rerun] == ["hpl"], number
+        assert [case.split("-")[0] for case in result.rerun] == ["hpl"] * (number < 4), number
         again.append(rerun(tmp_path / f"again{number}", number))
-    result = judgement(tmp_path / "last", limit, reruns=again, more=more)
     assert verdicts(result)["limit"] == "INCONCLUSIVE"
-    assert not result.rerun
 
 
 def answered(tmp_path, *entries, reruns=(), **made):
@@ -330,9 +322,8 @@ def test_every_answer_of_an_acceptance_is_short_and_has_its_number(tmp_path, see
     nodes = tuple(f"a-node-with-a-long-name-{n}" for n in range(int(rng.integers(2, 9))))
     slow = {node: float(rng.uniform(0.3, 1.0)) for node in nodes if rng.random() < 0.4}
     links = {node: float(rng.uniform(0.3, 1.0)) for node in nodes if rng.random() < 0.4}
-    made = {"nodes": nodes, "slow_node": slow, "slow_link": links, "seed": seed}
-    made |= {"checks": ("node", "alltoall_pairs"), "blocks": int(rng.integers(1, 7))}
-    answered(tmp_path, STREAM, LINKS, **made)
+    made = {"checks": ("node", "alltoall_pairs"), "blocks": int(rng.integers(1, 7)), "seed": seed}
+    answered(tmp_path, STREAM, LINKS, nodes=nodes, slow_node=slow, slow_link=links, **made)
 
 
 def test_the_bound_that_decides_is_shown(tmp_path):

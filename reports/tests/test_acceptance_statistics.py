@@ -56,10 +56,9 @@ def test_the_bound_of_a_spread_holds_for_tails(n, draw):
 @pytest.mark.parametrize("n", [5, 7, 11])
 @pytest.mark.parametrize("draw", ["normal", "lognormal", "standard_t"])
 def test_the_bound_of_a_median_is_kept_as_often_as_promised(n, draw):
-    rng = np.random.default_rng(7)
     shape = {"normal": (0, 1), "lognormal": (0, 1), "standard_t": (3,)}[draw]
     truth = 1.0 if draw == "lognormal" else 0.0
-    samples = getattr(rng, draw)(*shape, size=(1500, n))
+    samples = getattr(np.random.default_rng(7), draw)(*shape, size=(1500, n))
     bounds = [median_bounds(row.tolist(), 0.95) for row in samples]
     kept = np.mean([b.low <= truth for b in bounds])
     assert kept >= 0.93
@@ -195,18 +194,17 @@ def test_pooled_bounds_of_peers_are_kept_as_often_as_promised(n, draw):
     shape = {"normal": (0, 1), "lognormal": (0, 0.5), "standard_t": (3,)}[draw]
     low, high = [], []
     for _ in range(200):
-        logs = np.log1p(0.01 * getattr(rng, draw)(*shape, size=(16, n)))
+        peers = peers_of(np.log1p(0.01 * getattr(rng, draw)(*shape, size=(16, n))))
         true = np.median(np.log1p(0.01 * getattr(rng, draw)(*shape, size=2000)))
-        lows, highs = reach_of(peers_of(logs), true, 0.95)
-        shift = np.median(peers_of(logs).centres) - true
+        lows, highs = reach_of(peers, true, 0.95)
+        shift = np.median(peers.centres) - true
         low.append(lows - shift <= 0)
         high.append(highs - shift >= 0)
     assert np.mean(low) >= 0.92 and np.mean(high) >= 0.92
 
 
 def test_bounds_of_peers_are_wider_where_neighbouring_launches_are_alike():
-    rng = np.random.default_rng(9)
-    logs = rng.standard_normal((6, 12))
+    logs = np.random.default_rng(9).standard_normal((6, 12))
     alike = logs.copy()
     for block in range(1, 12):
         alike[:, block] += 0.9 * alike[:, block - 1]

@@ -100,8 +100,8 @@ def test_a_reference_without_a_value_leaves_the_criterion_open(tmp_path, wanted,
 
 def test_a_document_holds_no_scalars_of_numpy(tmp_path):
     spread = entry("spread", "node", "stream_triad", cv_at_most=0.5)
-    content = runs.dossier(runs.write_run(tmp_path / RUN), criteria(spread)).content
-    content = msgspec.json.decode(content)
+    dossier = runs.dossier(runs.write_run(tmp_path / RUN), criteria(spread))
+    content = msgspec.json.decode(dossier.content)
     (found,) = (r for r in content["results"] if r["id"] == "spread")
     assert [type(item["low"]) for item in found["items"]] == [float] * 5
     scalars = [np.float64(0.1), np.float32(0.5), np.int64(3), np.bool_(True), np.str_("n1")]
@@ -117,9 +117,8 @@ def test_a_document_holds_no_scalars_of_numpy(tmp_path):
 def test_no_verdict_rests_on_disturbed_launches(tmp_path, blocks, told):
     run = runs.write_run(tmp_path / "run", checks=("node",))
     edit_records(run, "node", lambda r: r | {"flags": ["disturbed"] * (r["block"] > blocks)})
-    evidence = gather(load_run(run), [])
     nodes = entry("nodes", "node", "dgemm_rate", within=0.05)
-    for found in judge(criteria(nodes), evidence, DAY, 0).criteria[1:]:
+    for found in judge(criteria(nodes), gather(load_run(run), []), DAY, 0).criteria[1:]:
         assert found.verdict == "INCONCLUSIVE"
         notes = [item.note for item in found.items] or [found.note]
         assert all(note.startswith(told) for note in notes)

@@ -23,7 +23,7 @@ from reports.verdicts.choice.answer import answer_of
 
 pytestmark = pytest.mark.numerical
 
-STORED_RUNS = Path(__file__).parents[2] / "assay/tests/stored_runs"
+STARTS = [case("startup", name, {"ranks": 2}) for name in ("mpich", "lam")]
 
 
 def logs(factors: list[float], blocks: int, *, noise: float = 0.01, seed: int = 1) -> Any:
@@ -32,8 +32,9 @@ def logs(factors: list[float], blocks: int, *, noise: float = 0.01, seed: int = 
     return np.log(factors)[:, None, None] + noise * rng.standard_normal(shape)
 
 
-def answered(factors: list[float], blocks: int, **options: Any) -> Answer:
-    return answer_of(analyse(simulated_run(logs(factors, blocks, **options))))
+def answered(factors: list[float], blocks: int, bad: Any = None, **options: Any) -> Answer:
+    """The answer of a run, of whose launches `bad` failed."""
+    return answer_of(analyse(simulated_run(logs(factors, blocks, **options), bad)))
 
 
 BEST = r"DECIDED: b is the best choice: a costs 2.*at least \+1[89]\."
@@ -60,10 +61,8 @@ def failed(blocks: Iterable[int]) -> dict[tuple[int, int], str]:
         ([1.0], 1, 0.01, (), "MEASURED: a: HPL .*all 5 launches right.*1 block"),
     ],
 )
-def test_an_answer_has_its_state_and_numbers(
-    factors: list[float], blocks: int, noise: float, bad: Iterable[int], said: str
-) -> None:
-    answer = answer_of(analyse(simulated_run(logs(factors, blocks, noise=noise), failed(bad))))
+def test_an_answer_has_its_state_and_numbers(factors, blocks, noise, bad, said):
+    answer = answered(factors, blocks, failed(bad), noise=noise)
     assert re.match(said, f"{answer.state.name}: {answer.sentence} {answer.unknown}")
 
 
@@ -71,10 +70,8 @@ STRAYS = {(5, 1): "failed", (6, 4): "failed", (7, 7): "failed"}
 
 
 @pytest.mark.parametrize(("cost", "noise"), [(0.85, 0.01), (0.97, 0.03), (1.0, 0.002)])
-def test_where_failures_forbid_a_preference_no_further_block_is_asked_for(
-    cost: float, noise: float
-) -> None:
-    answer = answer_of(analyse(simulated_run(logs([1.0, cost], 12, noise=noise), STRAYS)))
+def test_where_failures_forbid_a_preference_no_further_block_is_asked_for(cost, noise):
+    answer = answered([1.0, cost], 12, STRAYS, noise=noise)
     assert answer.state is State.OPEN
     assert "b failed in 3 of 60 launches" in answer.sentence
     assert "failures decide, and more blocks fail the same way" in answer.unknown
@@ -83,7 +80,7 @@ def test_where_failures_forbid_a_preference_no_further_block_is_asked_for(
 
 
 def test_blocks_are_still_asked_for_where_the_one_that_fails_costs_more() -> None:
-    answer = answer_of(analyse(simulated_run(logs([1.0, 1.05], 12, noise=0.15), STRAYS)))
+    answer = answered([1.0, 1.05], 12, STRAYS, noise=0.15)
     assert answer.state is State.OPEN and "--blocks" in answer.command
 
 
@@ -101,8 +98,7 @@ def test_the_answer_begins_with_that_the_machine_was_disturbed(tmp_path: Path) -
     def flagged(record: dict[str, Any]) -> dict[str, Any]:
         return record | {"flags": ["disturbed"] * (record["block"] < 3)}
 
-    cases = [case("startup", name, {"ranks": 2}) for name in ("mpich", "lam")]
-    analysis = analysed(tmp_path, cases, blocks=5, edit=flagged)
+    analysis = analysed(tmp_path, STARTS, blocks=5, edit=flagged)
     answer = answer_of(analysis)
     assert answer.sentence.startswith("Disturbed: ")
     assert answer.details[0] == "Other programs disturbed 4 of 10 launches."
@@ -130,26 +126,23 @@ def with_a_slow_start(run: Run, weights: dict[str, float]) -> Run:
 
 
 def test_start_up_has_its_share_of_a_job_of_ten_minutes(tmp_path: Path) -> None:
-    unpack_archive(STORED_RUNS / "quick.tar.xz", tmp_path)
+    unpack_archive(Path(__file__).parents[2] / "assay/tests/stored_runs/quick.tar.xz", tmp_path)
     run = load_run(tmp_path / "quick")
     assert run.plan.weights["startup"] == 1.0, "a stored run keeps its weights"
     declared = load_campaign("quick").weights
     assert declared["startup"] / sum(declared.values()) == pytest.approx(0.1 / 600, rel=0.01)
     answer = answer_of(analyse(with_a_slow_start(run, declared)))
-    assert re.match(r".*openmpi is the best choice: mpich costs 1[01]\.\d % more", plain(answer))
+    told = answer.sentence.replace("\u202f", " ")
+    assert re.match(r".*openmpi is the best choice: mpich costs 1[01]\.\d % more", told)
     earlier = answer_of(analyse(with_a_slow_start(run, run.plan.weights)))
     assert earlier.sentence != answer.sentence
-
-
-def plain(answer: Answer) -> str:
-    return answer.sentence.replace("\u202f", " ")
 
 
 def test_environments_not_told_apart_are_named_with_costs_and_the_blocks_it_takes() -> None:
     answer = answered([1.0, 1.01, 2.5, 1.0], 6, noise=0.06)
     assert answer.state is State.OPEN
-    begins = "d, a and b cannot yet be told apart: costs are up to 1.02 times d's."
-    assert answer.sentence == begins
+    told = "d, a and b cannot yet be told apart: costs are up to 1.02 times d's."
+    assert answer.sentence == told
     assert re.search(r"^assay run --resume \S+ --blocks \d+$", answer.command)
 
 
@@ -183,8 +176,7 @@ def test_an_unfinished_run_is_not_decided(tmp_path: Path) -> None:
 
 def edited(path: Path, edit: Any) -> Answer:
     """The answer of a run of start-up alone."""
-    cases = [case("startup", name, {"ranks": 2}) for name in ("mpich", "lam")]
-    return answer_of(analysed(path / "run", cases, blocks=8, edit=edit))
+    return answer_of(analysed(path / "run", STARTS, blocks=8, edit=edit))
 
 
 ONE_REASON = "All 16 launches failed for one reason: "
@@ -199,9 +191,7 @@ STATUS_7 = "the launcher ended with status 7"
         (range(4, 16), "status 7", "12 of 16 launches failed", "doctor"),
     ],
 )
-def test_a_run_in_which_most_failed_is_red_with_the_commonest_reason(
-    tmp_path: Path, bad: Iterable[int], reason: str, said: str, command: str
-) -> None:
+def test_a_mostly_failed_run_is_red_with_its_commonest_reason(tmp_path, bad, reason, said, command):
     count = iter(range(10_000))
 
     def edit(record: dict[str, Any]) -> dict[str, Any]:
@@ -241,11 +231,8 @@ def test_every_answer_is_short_and_its_command_can_be_typed(seed: int) -> None:
     rng = np.random.default_rng(seed)
     names, blocks = int(rng.integers(1, 5)), int(rng.integers(1, 14))
     factors = (1 + rng.choice([0.0, 0.02, 0.3, 9.0]) * rng.random(names)).tolist()
-    count = int(rng.choice([0, 1, 20]))
-    launches = zip(
-        rng.integers(5 * names, size=count), rng.integers(blocks, size=count), strict=True
-    )
-    bad = {(int(one), int(block)): "failed" for one, block in launches}
+    launches = rng.integers([5 * names, blocks], size=(rng.choice([0, 1, 20]), 2))
+    bad = dict.fromkeys(map(tuple, launches.tolist()), "failed")
     noise = float(rng.choice([0.002, 0.02, 0.2]))
     run = simulated_run(logs(factors, blocks, noise=noise, seed=seed), bad)
     long = [f"a-library-with-a-long-name-{name}" for name in NAMES[:names]]

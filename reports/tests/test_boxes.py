@@ -2,8 +2,6 @@
 """Pages in a browser and before a strict HTML parser, with every folded part open: no error,
 nothing is cut, hidden or covered, contents stay in view, pictures come out."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -19,7 +17,6 @@ import pytest
 from pypdf import PdfReader
 
 from assay.documents.report import build_report
-from assay.schema.criteria import criteria_from_text
 from bench.tests.simulated.nights import Event, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store
@@ -27,7 +24,7 @@ from reports.render import html
 from reports.render.files import find_browser
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import case, rewrite, write_run
-from reports.tests.test_acceptance_document import CRITERIA
+from reports.tests.test_acceptance_document import made
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.comparison import compare, comparison_result
 from reports.verdicts.nightly.judge import check_history
@@ -69,9 +66,8 @@ class Browser:
         argv = [str(find_browser()), "--headless=new", "--disable-gpu", "--remote-debugging-pipe"]
         argv += ["--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={profile}"]
         argv += ["--no-sandbox"] if os.geteuid() == 0 else []
-        shell = f'exec "$@" 3<&{to_read} 4>&{to_write}'
         self._process = subprocess.Popen(
-            ["bash", "-c", shell, "bash", *argv, "about:blank"],
+            ["bash", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "bash", *argv, "about:blank"],
             pass_fds=(to_read, to_write),
             stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -138,10 +134,8 @@ class Browser:
             raise RuntimeError(str(done["exceptionDetails"]))
         return done["result"].get("value")
 
-    def __enter__(self) -> Browser:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the browser."""
         os.close(self._to)
         self._process.terminate()
         self._process.wait(300)
@@ -174,10 +168,8 @@ def an_acceptance(folder: Path, nodes: Sequence[str]) -> Path:
     run = acceptance_runs.write_run(
         folder, nodes=tuple(nodes), slow_node={nodes[1]: 0.6}, slow_link={nodes[2]: 0.5}
     )
-    criteria = criteria_from_text("mine.yaml", CRITERIA)
-    dossier = acceptance_runs.dossier(run, criteria, CRITERIA)
     page = folder / "acceptance.html"
-    page.write_text(html.page(acceptance_result(dossier)))
+    page.write_text(html.page(acceptance_result(made(run))))
     return page
 
 
@@ -223,8 +215,9 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     if find_browser() is None:
         pytest.skip("no Chromium: apt-get install chromium")
-    with Browser(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
 
 
 @pytest.mark.full(sample=1)
@@ -337,9 +330,7 @@ def test_contents_stay_in_view_and_hide_no_target(page: Path, browser: Browser, 
 
 @pytest.mark.full
 @pytest.mark.parametrize("page", ["report"], indirect=True)
-def test_each_check_is_one_screen_and_a_picture_comes_out_as_svg_and_png(
-    page: Path, browser: Browser, tmp_path: Path
-) -> None:
+def test_each_check_is_one_screen_and_a_picture_comes_out_as_svg_and_png(page, browser, tmp_path):
     to = {"behavior": "allow", "downloadPath": str(tmp_path), "eventsEnabled": False}
     browser.call("Browser.setDownloadBehavior", **to)
     browser.look(1280)

@@ -52,9 +52,7 @@ def test_cells_agree_with_one_by_one_computation(tmp_path: Path) -> None:
         (2, "no verdict", "no verdict: 2 common blocks, at least 3 are needed"),
     ],
 )
-def test_a_clear_difference_is_resolved_with_enough_blocks(
-    tmp_path: Path, blocks: int, word: str, said: str
-) -> None:
+def test_a_clear_difference_is_resolved_with_enough_blocks(tmp_path, blocks, word, said):
     cell = overall(analysed(tmp_path, hpl(("mpich", "lam-lamd")), blocks=blocks))
     assert cell.word == word
     assert cell.verdict.startswith(said)
@@ -139,9 +137,8 @@ def test_dependent_blocks_are_told_and_widen_the_bounds(tmp_path: Path) -> None:
 
 def test_a_block_without_one_point_keeps_its_others(tmp_path: Path) -> None:
     def lose(record: dict[str, Any]) -> dict[str, Any] | None:
-        n = record["params"]["n"]
-        gone = record["environment"] == "lam" and record["block"] == n // 1000
-        return None if gone else record
+        gone = ("lam", record["params"]["n"] // 1000)
+        return None if (record["environment"], record["block"]) == gone else record
 
     cases = hpl(("mpich", "lam"), (1000, 2000, 3000))
     analysis = analysed(tmp_path, cases, blocks=8, edit=lose)
@@ -155,8 +152,7 @@ def test_of_several_figures_of_a_check_each_is_named(tmp_path: Path) -> None:
         return record | {"metrics": [*rates]}
 
     cases = [case("mine", name, {"n": 1}) for name in ("mpich", "lam")]
-    analysis = analysed(tmp_path, cases, blocks=7, edit=measured)
-    result = choice_result(analysis, [], RawLinks(".."))
+    result = choice_result(analysed(tmp_path, cases, blocks=7, edit=measured), [], RawLinks(".."))
     (section,) = [one for one in result.sections if one.anchor == "leaders"]
     (table,) = section.blocks
     assert isinstance(table, Table)

@@ -37,8 +37,7 @@ def accepted(folder: Path):
 
 
 def chosen(folder: Path):
-    analysis = analyse(load_run(a_run(folder / "run")))
-    return choice_result(analysis, [], RawLinks(".."))
+    return choice_result(analyse(load_run(a_run(folder / "run"))), [], RawLinks(".."))
 
 
 def compared(folder: Path):

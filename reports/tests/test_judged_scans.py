@@ -30,13 +30,9 @@ def test_each_bad_node_is_named_by_its_link_whatever_share_was_measured(rounds, 
     assert found.criteria[1].verdict == "SUSPECT"
 
 
-@pytest.fixture
-def small_limits(monkeypatch):
+def test_more_pairs_than_get_an_item_are_judged_by_the_criteria_that_are_shipped(monkeypatch):
     """A scan of 40 nodes is as large as one of thousands."""
     monkeypatch.setattr(limits, "MOST_KEPT", 200)
-
-
-def test_more_pairs_than_get_an_item_are_judged_by_the_criteria_that_are_shipped(small_limits):
     found = judged(scan(40, noisy=[33, 600], nominal=True), LINKS, SPREAD, NOMINAL)
     _, links, spread, nominal = found.criteria
     noisy = {("n1", "n35"), ("n21", "n32")}

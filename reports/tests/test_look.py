@@ -25,9 +25,8 @@ ONLY, ALL = "the only launch", "all 3 launches"
 
 def test_no_line_breaks_within_a_quantity() -> None:
     text = "5.4 % at 1 KiB, 11.7 MB/s and 45 µs (n = 12) in 3 steps of 8 blocks"
-    assert unbroken(text).replace("\u00a0", "_") == (
-        "5.4_% at 1_KiB, 11.7_MB/s and 45_µs (n_=_12) in 3 steps of 8 blocks"
-    )
+    told = "5.4_% at 1_KiB, 11.7_MB/s and 45_µs (n_=_12) in 3 steps of 8 blocks"
+    assert unbroken(text).replace("\u00a0", "_") == told
 
 
 def test_a_library_looks_the_same_in_every_report() -> None:
@@ -101,9 +100,7 @@ def test_a_number_of_any_magnitude_is_written_as_people_do(value: float, sign: i
 
 
 @given(_MAGNITUDES, st.sampled_from(sorted(UNITS)))
-def test_a_quantity_is_read_in_a_unit_of_its_size_and_stays_on_its_line(
-    value: float, si_unit: str
-) -> None:
+def test_a_quantity_is_read_in_a_unit_of_its_size_and_stays_on_its_line(value, si_unit):
     text = units.about(value, si_unit)
     number = text.split(" ")[0]
     assert _WRITTEN.fullmatch(number), text
@@ -121,18 +118,9 @@ def test_a_quantity_is_read_in_a_unit_of_its_size_and_stays_on_its_line(
         *((2.4, 2.0, "1", "+20.0 %"), (60e6, 119e6, "bytes/s", "−49.6 %")),
     ],
 )
-def test_a_margin_between_shares_is_in_points(
-    centre: float, limit: float, unit: str, told: str
-) -> None:
-    item = Item(
-        *(6, centre, centre, centre, 0.95, ""),
-        subject="n2",
-        environment="mpich",
-        unit=unit,
-        at_least=limit,
-        margin=centre / limit - 1,
-        verdict="FAIL",
-    )
+def test_a_margin_between_shares_is_in_points(centre, limit, unit, told):
+    held = {"unit": unit, "at_least": limit, "margin": centre / limit - 1, "verdict": "FAIL"}
+    item = Item(6, *[centre] * 3, 0.95, "", subject="n2", environment="mpich", **held)
     assert margin_text(item) == told
 
 
@@ -179,8 +167,8 @@ def test_a_case_of_which_nothing_varies_has_a_name() -> None:
     ):
         labels, cases = labels_of(check, params)
         assert labels.label(cases[0]).replace("\u202f", " ") == told
-    nothing = [Case("other", {"deep": [1]})]
-    assert check_labels(nothing)["other"].label(nothing[0]) == "the one case"
+    nothing = Case("other", {"deep": [1]})
+    assert check_labels([nothing])["other"].label(nothing) == "the one case"
 
 
 def planned(check: str, params: dict[str, Any], **more: Any) -> PlannedCase:
@@ -210,10 +198,9 @@ def test_a_parameter_that_a_case_lacks_tells_it_from_the_others() -> None:
 
 
 def test_cases_that_differ_in_their_job_or_in_long_lists_alone_have_their_own_names() -> None:
-    lists = (["ab"], ["ac"])
     cases = [
-        planned("pt2pt", {"constructs": words, "sizes": [8, 64]}, id=f"pt2pt-{n}")
-        for n, words in enumerate(lists)
+        planned("pt2pt", {"constructs": [word], "sizes": [8, 64]}, id=f"pt2pt-{n}")
+        for n, word in enumerate(("ab", "ac"))
     ]
     cases += [planned("hpl", {"n": 9}, id=f"hpl-{n}", cpus_per_task=n) for n in (1, 2)]
     cases += [planned("hpl", {"n": 9}, id="hpl-3", environment="lam")]

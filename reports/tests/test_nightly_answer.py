@@ -34,7 +34,7 @@ from reports.verdicts.nightly.result import answer_of_night, night_result, trend
 pytestmark = pytest.mark.numerical
 
 SIZES = (8, 1024, 16384, 262144)
-STORED = Path(__file__).parents[2] / "assay" / "tests" / "stored_runs"
+STORED = Path(__file__).parents[2] / "assay/tests/stored_runs"
 SLOWER = 1.42
 BAD = "n3"
 
@@ -235,10 +235,10 @@ def simulate_nodes(shape, seed, *, spread=0.03, noise=normal, slow=None, again=N
     return replace(made, series=keys, launches=first, relaunches=second)
 
 
-def slow_nodes(nodes: int, nights: int, since: int = 0) -> np.ndarray:
-    """The third node 42 % slower from a night on."""
-    slow = np.ones((nodes, nights))
-    slow[2, since:] = SLOWER
+def slow_nodes(nights: int, since: int = 0, until: int = 99, by: float = SLOWER) -> np.ndarray:
+    """The third of four nodes slower from a night on, and before another."""
+    slow = np.ones((4, nights))
+    slow[2, since:until] = by
     return slow
 
 
@@ -248,7 +248,7 @@ def named(night: NightJudgement, *verdicts: Verdict) -> set[str]:
 
 
 def test_a_slow_node_is_named_every_night_and_never_becomes_normal() -> None:
-    for night in nights_of(simulate_nodes((4, 14), 7, slow=slow_nodes(4, 14))):
+    for night in nights_of(simulate_nodes((4, 14), 7, slow=slow_nodes(14))):
         assert named(night, "suspect") == {BAD}
         assert (night.state, int(night.status)) == (State.SUSPECT, 3)
         assert {item.limit for item in night.of("suspect")} == {0.10}
@@ -262,7 +262,7 @@ def test_a_slow_node_is_named_every_night_and_never_becomes_normal() -> None:
 
 
 def test_a_node_that_becomes_slow_is_not_learnt_by_young_series() -> None:
-    nights = nights_of(simulate_nodes((4, 9), 11, slow=slow_nodes(4, 9, since=5)))
+    nights = nights_of(simulate_nodes((4, 9), 11, slow=slow_nodes(9, since=5)))
     assert [named(night, "suspect") for night in nights] == [set()] * 5 + [{BAD}] * 4
     before = [night.tonight.limit for night in nights[5:]]
     assert all((limit == before[0]).all() for limit in before)
@@ -271,10 +271,8 @@ def test_a_node_that_becomes_slow_is_not_learnt_by_young_series() -> None:
 
 @pytest.mark.parametrize(("again", "verdict"), [(SLOWER, "regression"), (1.0, "dismissed")])
 def test_the_rerun_decides(again: float, verdict: Verdict) -> None:
-    rerun = np.ones((4, 1))
-    rerun[2] = again
-    history = simulate_nodes((4, 1), 5, slow=slow_nodes(4, 1), again=rerun)
-    (night,) = nights_of(history, reruns=True)
+    slow, rerun = slow_nodes(1), slow_nodes(1, by=again)
+    (night,) = nights_of(simulate_nodes((4, 1), 5, slow=slow, again=rerun), reruns=True)
     assert named(night, verdict) == {BAD}
     assert night.state is (State.FAIL if verdict == "regression" else State.LEARNING)
     if verdict == "regression":
@@ -283,21 +281,20 @@ def test_the_rerun_decides(again: float, verdict: Verdict) -> None:
 
 
 def test_a_rerun_that_does_not_tell_clears_nobody() -> None:
-    slow = slow_nodes(4, 1)
+    slow = slow_nodes(1)
     history, noisy = (simulate_nodes((4, 1), 5, slow=slow, spread=one) for one in (0.03, 0.3))
-    assert not peers_of_night(noisy, 0, [], rules_for(8), again=True).slow.any()
+    peers = peers_of_night(noisy, 0, [], rules_for(8), again=True)
+    assert peers.beyond[[2, 6]].any() and not peers.slow.any()
     again = np.median([noisy.relaunches[row, 0] for row in range(8)], axis=1, keepdims=True)
     told = replace(history, relaunches=noisy.relaunches, reruns=again)
     (night,) = nights_of(told, reruns=True)
     assert named(night, "suspect", "dismissed") == {BAD}
-    beyond = peers_of_night(noisy, 0, [], rules_for(8), again=True).beyond
-    assert beyond[[2, 6]].any()
     for item in night.findings:
-        assert (item.verdict == "suspect") == bool(beyond[item.series])
+        assert (item.verdict == "suspect") == bool(peers.beyond[item.series])
 
 
 def test_what_is_accepted_is_how_the_node_is() -> None:
-    history = simulate_nodes((4, 12), 5, slow=slow_nodes(4, 12))
+    history = simulate_nodes((4, 12), 5, slow=slow_nodes(12))
     first = nights_of(history, reruns=True)[0]
     accepted = Acceptance("R. Roe", "an older processor", "2026-01-02T00:00:00Z")
     changes = [replace(one, accepted=accepted) for one in first.changes]
@@ -319,11 +316,10 @@ def test_healthy_nodes_learn_then_pass() -> None:
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("spread", [0.02, 0.08, 0.2])
 def test_noise_of_sound_nodes_is_seldom_suspected(noise: str, spread: float) -> None:
-    rules, nights = rules_for(8), 300
-    history = simulate_nodes((4, nights), 31, spread=spread, noise=NOISES[noise])
-    suspected = sum(peers_of_night(history, at, [], rules).slow.any() for at in range(nights))
+    rules = rules_for(8)
+    history = simulate_nodes((4, 300), 31, spread=spread, noise=NOISES[noise])
     # 10 of 300 are allowed; 19 or more of a binomial distribution of 1/30 come in 1 of 100.
-    assert suspected <= 18
+    assert sum(peers_of_night(history, at, [], rules).slow.any() for at in range(300)) <= 18
     history = simulate_nodes((4, 30), 37, spread=spread, noise=NOISES[noise])
     told = simulated.judge_all(history, rules)
     assert not [item for _, item in told.findings if item.verdict == "regression"]
@@ -368,7 +364,7 @@ def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: floa
 
 
 def test_nodes_of_another_kind_are_not_compared_and_one_that_tells_none_is_of_the_others() -> None:
-    history = simulate_nodes((4, 1), 3, slow=slow_nodes(4, 1))
+    history = simulate_nodes((4, 1), 3, slow=slow_nodes(1))
     same, several = dict.fromkeys(("n1", "n2", "n4"), "a"), {"n1": "a", "n2": "b", "n4": "b"}
     for kinds, found in ((same, {BAD}), (several, set()), (same | {BAD: "old"}, set())):
         history.nights[0] = replace(history.nights[0], kinds=kinds)
@@ -378,13 +374,11 @@ def test_nodes_of_another_kind_are_not_compared_and_one_that_tells_none_is_of_th
 
 
 def test_a_suspect_node_stays_suspect_until_a_night_is_within_what_it_may_differ() -> None:
-    rules = rules_for(8)
-    history = simulate_nodes((4, 40), 4, spread=0.02, slow=np.where(slow_nodes(4, 40) > 1, 1.15, 1))
-    surely = [peers_of_night(history, at, [], rules) for at in range(40)]
-    nights = nights_of(history)
+    history = simulate_nodes((4, 40), 4, spread=0.02, slow=slow_nodes(40, by=1.15))
+    surely = [peers_of_night(history, at, [], rules_for(8)) for at in range(40)]
     assert any(one.beyond[2] and not one.slow[2] for one in surely)
     doubted = False
-    for night, one in zip(nights, surely, strict=True):
+    for night, one in zip(nights_of(history), surely, strict=True):
         doubted = bool(one.slow[2] or (doubted and one.beyond[2]))
         assert (2 in {item.series for item in night.of("suspect")}) == doubted
 
@@ -419,8 +413,7 @@ def test_a_node_that_is_gone_is_silent_where_no_other_ran_in_its_place() -> None
 @pytest.mark.parametrize("slow_nights", [1, 2, 5, 12])
 @pytest.mark.parametrize("reruns", [False, True])
 def test_a_node_that_was_mended_is_neither_suspect_nor_open(slow_nights: int, reruns: bool) -> None:
-    slow = np.ones((4, 34))
-    slow[2, :slow_nights] = SLOWER
+    slow = slow_nodes(34, until=slow_nights)
     for seed in (2, 3):
         history = simulate_nodes((4, 34), seed, slow=slow, again=slow, spread=0.01)
         nights = nights_of(history, reruns=reruns)

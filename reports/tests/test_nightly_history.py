@@ -41,12 +41,6 @@ def write_night(folder, number, *, slower=1.0, kernel="6.1", edit=None, suffix="
     return path
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @cache
 def known_nights(count):
     """A history of so many steady nights, made once."""
@@ -70,9 +64,9 @@ def add_night(folder, number, *words, **how):
     assert main(["nightly", "add", str(run), *again, *words]) == 0
 
 
-def check(folder, capsys, *options):
+def check(folder, capsys):
     capsys.readouterr()
-    status = main(["nightly", "check", "--json", "--out", str(folder / "out"), *options])
+    status = main(["nightly", "check", "--json", "--out", str(folder / "out")])
     return status, json.loads(capsys.readouterr().out)
 
 
@@ -80,7 +74,7 @@ def verdicts_of(night):
     return [item["verdict"] for item in night["findings"]]
 
 
-def test_slow_night_is_suspect_until_its_rerun_fails_too_and_open_until_accepted(folder, capsys):
+def test_slow_night_is_suspect_until_its_rerun_fails_and_open_until_accepted(folder, capsys, said):
     add_nights(folder)
     add_night(folder, 13, slower=1.2, kernel="6.2")
     status, night = check(folder, capsys)
@@ -101,9 +95,7 @@ def test_slow_night_is_suspect_until_its_rerun_fails_too_and_open_until_accepted
     status, night = check(folder, capsys)
     # The new reference has one night only.
     assert (status, night["verdict"], night["findings"]) == (3, "LEARNING", [])
-    capsys.readouterr()
-    assert main(["nightly", "show", "--changes"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = said(0, "nightly", "show", "--changes")
     assert "accepted by A. Nyone: kernel 6.2" in shown
     assert "host.kernel: 6.1 → 6.2" in shown
 
@@ -154,7 +146,7 @@ def test_good_rerun_dismisses(folder, capsys):
 
 
 @pytest.mark.full
-def test_improvement_is_a_change_and_no_regression_and_is_found_once(folder, capsys):
+def test_improvement_is_a_change_and_no_regression_and_is_found_once(folder, capsys, said):
     add_nights(folder, 20)
     for number in range(21, 27):
         add_night(folder, number, slower=0.8)
@@ -164,8 +156,7 @@ def test_improvement_is_a_change_and_no_regression_and_is_found_once(folder, cap
     assert check(folder, capsys) == (status, night)
     with sqlite3.connect(HISTORY) as database:
         assert database.execute("SELECT count(*) FROM change").fetchone() == (2,)
-    main(["nightly", "show", "--changes"])
-    assert "improvement (lasting) since 2026-01-21" in capsys.readouterr().out
+    assert "improvement (lasting) since 2026-01-21" in said(0, "nightly", "show", "--changes")
 
 
 FAILED = {"status": "failed", "reason": "time limit", "metrics": []}
@@ -196,35 +187,31 @@ def test_a_history_without_a_series_is_shown(folder, capsys):
     assert (status, night["launches"]) == (1, {"failed": 10})
 
 
-def test_damaged_records_add_nothing(folder, capsys):
+def test_damaged_records_add_nothing(folder, said):
     path = write_night(folder, 1)
     records = path / "records.jsonl"
     records.write_text(records.read_text().replace('"value":', '"value":-', 1))
-    chained(path)
-    assert main(["nightly", "add", str(path)]) == 2
-    assert "cannot be measured" in capsys.readouterr().err
+    assert "cannot be measured" in said(2, "nightly", "add", str(chained(path)))
     assert not Path(HISTORY).exists()
 
 
-def test_a_run_without_its_time_has_that_of_its_id_or_enters_no_history(folder, capsys):
+def test_a_run_without_its_time_has_that_of_its_id_or_enters_no_history(folder, said):
     path = write_night(folder, 1, edit=lambda record: record | {"started_at": None})
 
-    def added(run_id, started_at):
+    def added(status, run_id, started_at):
         changed(path / "provenance.json", run_id=run_id, started_at=started_at)
         lines = (path / "records.jsonl").read_text().replace(path.name, run_id)
         (path / "records.jsonl").write_text(lines)
-        chained(path)
-        return main(["nightly", "add", str(path)])
+        return said(status, "nightly", "add", str(chained(path)))
 
-    assert added(path.name, "yesterday") == 2
-    assert "`started_at`: found 'yesterday'" in capsys.readouterr().err
-    assert added(path.name, None) == 0
+    assert "`started_at`: found 'yesterday'" in added(2, path.name, "yesterday")
+    added(0, path.name, None)
     with Store(Path(HISTORY)) as store:
         assert store.find(path.name).started_at == "2026-01-01T02:00:00Z"
-    assert added("by-hand", None) == 2
+    added(2, "by-hand", None)
 
 
-def test_half_a_last_line_is_said_and_does_not_count_and_a_run_enters_once(folder, capsys):
+def test_half_a_last_line_is_said_and_does_not_count_and_a_run_enters_once(folder, capsys, said):
     path = write_night(folder, 1)
     records = path / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-20])
@@ -232,8 +219,7 @@ def test_half_a_last_line_is_said_and_does_not_count_and_a_run_enters_once(folde
     _, night = check(folder, capsys)
     assert night["launches"] == {"ok": 9}
     assert "torn" in night["warnings"][0]
-    assert main(["nightly", "add", str(path)]) == 2
-    assert "already in" in capsys.readouterr().err
+    assert "already in" in said(2, "nightly", "add", str(path))
 
 
 @pytest.mark.full
@@ -261,8 +247,7 @@ def test_killed_while_adding_leaves_whole_nights_only(folder):
 
 def test_full_disk_keeps_what_was_there(folder, capsys):
     add_nights(folder, 2)
-    path = write_night(folder, 3)
-    night, values = read_night(path)
+    night, values = read_night(write_night(folder, 3))
     many = [*values, replace(values[0], launches=tuple(np.arange(1.0, 20000.0)))]
     with Store(Path(HISTORY)) as store:
         pages = store.database.execute("PRAGMA page_count").fetchone()[0]
@@ -272,23 +257,18 @@ def test_full_disk_keeps_what_was_there(folder, capsys):
         assert len(store.nights("virtual", "quick")) == 2
 
 
-def compared(capsys, first, second):
-    capsys.readouterr()
-    assert main(["compare", str(first), str(second)]) == 0
-    return " ".join(capsys.readouterr().out.split())
-
-
-def test_without_a_history_two_days_cannot_tell(folder, capsys):
-    told = compared(capsys, write_night(folder, 1), write_night(folder, 2, slower=1.3))
+def test_without_a_history_two_days_cannot_tell(folder, said):
+    runs = write_night(folder, 1), write_night(folder, 2, slower=1.3)
+    told = said(0, "compare", *map(str, runs))
     assert "spread of days: not known" in told
     assert "two days cannot tell" in told
     assert "worse" not in told
 
 
-def test_history_tells_how_far_days_differ(folder, capsys):
+def test_history_tells_how_far_days_differ(folder, said):
     add_nights(folder, 8)
-    first, second = write_night(folder, 20), write_night(folder, 21, slower=1.3)
-    told = compared(capsys, first, second)
+    runs = write_night(folder, 20), write_night(folder, 21, slower=1.3)
+    told = said(0, "compare", *map(str, runs))
     assert "spread of days: from the history, 2 series of 8 nights" in told
     changed = told.partition("2 worse")[2]
     assert changed.count(" worse ") == 2

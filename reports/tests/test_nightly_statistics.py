@@ -65,8 +65,7 @@ def test_limit_is_the_prediction_interval_where_no_tail_is_known():
     values = np.random.default_rng(2).normal(100, 5, (1, 60))
     found, away = reference_of(values)
     spread = 1.4826 * np.median(np.abs(values[0] / np.median(values) - 1)) * np.sqrt(60 / 59)
-    student = stats.t.isf(RULES.allowed_tonight, 59)
-    expected = spread * np.sqrt(1 + np.pi / 2 / 60) * student
+    expected = spread * np.sqrt(1 + np.pi / 2 / 60) * stats.t.isf(RULES.allowed_tonight, 59)
     assert limits(found, away, np.array([0.0]), RULES)[0] == pytest.approx(expected)
 
 
@@ -157,8 +156,7 @@ def test_limits_of_few_series_are_bounded():
 
 
 def test_limit_wider_than_the_bound_needs_a_spread_that_requires_it():
-    history = simulate(Event("nothing"), normal, 0.05, (SERIES, 34), 1)
-    tonight = tonight_of(history, 33)
+    tonight = tonight_of(simulate(Event("nothing"), normal, 0.05, (SERIES, 34), 1), 33)
     assert np.median(tonight.limit) > 0.10
     assert judge(tonight).wide["its nights stray that far"] > 5
 
@@ -195,9 +193,8 @@ def test_series_that_was_never_there_or_is_zero_now_and_then_is_not_silent():
 
 def test_open_regression_that_grows_is_told_again():
     found = told(Event("grows", step=0.06, grows=0.06), 50)
-    late = [item for place, item in found.findings if place >= 45]
-    again = {item.series for item in late if item.verdict == "regression"}
-    assert len(again) == SERIES
+    late = replace(found, findings=[one for one in found.findings if one[0] >= 45])
+    assert len(series_of(late, "regression")) == SERIES
 
 
 def test_step_of_the_first_nights_is_found_later():

@@ -58,8 +58,7 @@ def links_of(evidence):
 
 
 def test_an_acceptance_by_a_sample_says_what_it_can_miss(tmp_path):
-    found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 5), rounds=5)
-    result, links = links_of(found)
+    result, links = links_of(scan(tmp_path / "run", lambda _: rounds_of(NODES, 5), rounds=5))
     assert links.statement.startswith("bandwidth of every measured pair of nodes at least 0.9 ×")
     assert "; each launch measured 5 of 11 rounds: 30 of 66 pairs of 12 nodes;" in links.statement
     assert "the chance to miss a single bad link is 54.5 %" in links.statement
@@ -67,20 +66,18 @@ def test_an_acceptance_by_a_sample_says_what_it_can_miss(tmp_path):
 
 
 def test_an_acceptance_by_all_pairs_speaks_of_every_pair(tmp_path):
-    found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 0))
-    statement = links_of(found)[1].statement
-    assert statement == "bandwidth of every pair of nodes at least 0.9 × the good pairs' median"
+    _, links = links_of(scan(tmp_path / "run", lambda _: rounds_of(NODES, 0)))
+    told = "bandwidth of every pair of nodes at least 0.9 × the good pairs' median"
+    assert links.statement == told
 
 
 def test_of_listed_pairs_those_alone_can_be_missing(tmp_path):
     listed = [("n2", "n1"), ("n3", "n4"), ("n5", "n6"), ("n7", "n12")]
-    only = [":".join(pair) for pair in listed]
-    found = scan(tmp_path / "run", lambda _: listed, asked_nodes=12, only=only)
-    result, links = links_of(found)
+    asked = {"asked_nodes": 12, "only": [":".join(pair) for pair in listed]}
+    result, links = links_of(scan(tmp_path / "run", lambda _: listed, **asked))
     assert not result.named and links.verdict == "PASS"
     assert "of every measured pair of nodes" in links.statement
-    less = scan(tmp_path / "less", lambda _: listed[:-1], asked_nodes=12, only=only)
-    result, _ = links_of(less)
+    result, _ = links_of(scan(tmp_path / "less", lambda _: listed[:-1], **asked))
     assert [(one.state, one.nodes) for one in result.named] == [("missing", ("n7", "n12"))]
 
 
@@ -156,8 +153,7 @@ def test_a_sample_is_told_below_its_matrix_in_a_file_as_one_of_the_nodes_of_a_la
         pair_columns(names, ([0, 2], [1, 3]), block, np.full(2, 1e7))
         for block, names in enumerate((NODES[:4], NODES[4:8]), 1)
     ]
-    every = joined(blocks)
-    scan = SimpleNamespace(case=0, metrics=("pair_bandwidth",), columns=lambda _: every)
+    scan = SimpleNamespace(case=0, metrics=("pair_bandwidth",), columns=lambda _: joined(blocks))
     run = replace(sampled.run, scans=(scan,))
     found = seen(replace(sampled, run=run), "pair_bandwidth")
     (one,) = (one for one in found if len(one.columns.names) == 8)
@@ -179,8 +175,7 @@ def test_one_slow_pair_is_confirmed_or_cleared_by_its_own_launches(tmp_path, aga
     first = judged_again(run)
     ((case, pairs),) = first.rerun.items()
     assert first.verdict == "SUSPECT"
-    assert "n3:n8" in pairs
-    assert len(pairs) == 1 + LEAST_GOOD
+    assert "n3:n8" in pairs and len(pairs) == 1 + LEAST_GOOD
     part = {"blocks": 3, "only": pairs, "slow_link": {"n3-n8": again}}
     folders = [tmp_path / f"20261121T00000{number}Z-0002" for number in range(2)]
     rounds = [all_pairs(folder, seed=number, **part) for number, folder in enumerate(folders, 7)]
@@ -215,10 +210,7 @@ def test_a_wrong_answer_of_some_pairs_counts_as_one_of_their_case(tmp_path):
     run = all_pairs(tmp_path / "20261120T000000Z-0001", slow_link={"n3-n8": 0.5})
     (pairs,) = judged_again(run).rerun.values()
     again = all_pairs(tmp_path / "20261121T000001Z-0002", blocks=3, only=pairs)
-    text = (again / "records.jsonl").read_text()
-    wrong = text.replace('"status":"ok","reason":null', '"status":"wrong","reason":"bytes"', 1)
-    assert wrong != text
-    (again / "records.jsonl").write_text(wrong)
-    chained(again)
-    answers = judged_again(run, again).criteria[0]
+    wrong = {"status": "wrong", "reason": "bytes"}
+    with_records(again, lambda record: record | (wrong if record["block"] == 1 else {}))
+    answers = judged_again(run, chained(again)).criteria[0]
     assert (answers.kind, answers.verdict) == ("answers", "FAIL")

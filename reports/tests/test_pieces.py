@@ -3,22 +3,18 @@
 PDF, or one message says why not."""
 
 import os
-import re
 import tempfile
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 
-from assay.documents.report import build_report
 from records.errors import InfrastructureError
 from records.forms import Part, key
 from reports.notation.units import percent
 from reports.render import files, html
 from reports.result import Result, Section
 from reports.show.tables import Cell, Column, Table, in_unit, table_of
-from reports.tests.synthetic import case, write_run
 
 
 def test_a_link_to_what_the_page_has_not_leads_to_the_records() -> None:
@@ -37,24 +33,6 @@ def test_a_folded_section_says_what_it_holds_and_folds_each_of_its_tables() -> N
     page = html.page(result)
     assert "2 tables" in page and page.count("3 rows") == 2
     assert page.count("<details") == 4  # contents, the section, its tables
-
-
-@pytest.mark.full
-def test_every_link_of_a_report_leads_somewhere(tmp_path: Path) -> None:
-    cases = [
-        case("hpl", name, {"p": 1, "q": 2, "n": n, "nb": 128})
-        for name, n in product(("mpich", "lam"), range(1000, 1040))
-    ]
-    run = write_run(tmp_path / "run", cases, blocks=3)
-    build_report(run, formats=("html", "md"))
-    text = (run / "report/index.html").read_text()
-    ids = set(re.findall(r'\bid="([^"]+)"', text))
-    raw = 0
-    for link in re.findall(r'<a [^>]*?href="([^"]+)"', text):
-        file, _, anchor = link.partition("#")
-        raw += (run / "report" / file).resolve().parent == (run / "raw").resolve()
-        assert file or anchor in ids, link
-    assert raw >= len(cases) * 3
 
 
 class Row(Part):

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from bench.tests.simulated.campaigns import POINTS, simulated_run
 from records.metric import MetricDefinition
-from records.run.plan import Plan
 from reports.analysis.compare import Comparisons
 from reports.analysis.failures import FailureRate
 from reports.analysis.run import Analysis, analyse
@@ -22,7 +21,7 @@ from reports.show.tables import Table
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
 from reports.tests import synthetic
-from reports.tests.synthetic import HPL_FIXED, Edit, analysed, case, chained, changed, write_run
+from reports.tests.synthetic import HPL_FIXED, Edit, analysed, case, changed, write_run
 from reports.verdicts.choice import tables
 from reports.verdicts.choice.answer import answer_of, leaders
 from reports.verdicts.nightly.evidence import read_night
@@ -48,14 +47,14 @@ def timed(record: dict[str, Any], time_s: float, status: str = "ok") -> dict[str
     return record
 
 
-def factor(**factors: float) -> Any:
-    """An edit that gives every launch a known time: the check's base × the environment's factor."""
+def noise(record: dict[str, Any], s: float) -> float:
+    seed = [record["block"], *record["case_id"].encode()]
+    return float(np.exp(s * np.random.default_rng(seed).standard_normal()))
 
-    def edit(record: dict[str, Any]) -> dict[str, Any]:
-        rng = np.random.default_rng([record["block"], len(record["environment"])])
-        return timed(record, factors[record["environment"]] * (1 + 0.01 * rng.standard_normal()))
 
-    return edit
+def factor(**factors: float) -> Edit:
+    """An edit that gives every launch of an environment a known time."""
+    return lambda record: timed(record, factors[record["environment"]] * noise(record, 0.01))
 
 
 def score_of(analysis: Analysis) -> OverallScore:
@@ -63,12 +62,9 @@ def score_of(analysis: Analysis) -> OverallScore:
     return analysis.comparisons.score
 
 
-def score_by(path: Path, **factors: float) -> OverallScore:
-    return score_of(analysed(path, cases(), blocks=9, edit=factor(**factors)))
-
-
 def test_score_is_the_weighted_cost_against_the_reference(tmp_path: Path) -> None:
-    score = score_by(tmp_path, mpich=1.0, openmpi=1.2, lam=0.8)
+    edit = factor(mpich=1.0, openmpi=1.2, lam=0.8)
+    score = score_of(analysed(tmp_path, cases(), blocks=9, edit=edit))
     found = [(item.environment, item.places) for item in score.standings]
     assert found == [("lam", "1"), ("mpich", "2"), ("openmpi", "3")]
     assert score.standings[2].cost == pytest.approx(1.2, rel=0.02)
@@ -78,8 +74,7 @@ def test_score_is_the_weighted_cost_against_the_reference(tmp_path: Path) -> Non
 def test_weights_decide_which_check_counts(tmp_path: Path) -> None:
     def edit(record: dict[str, Any]) -> dict[str, Any]:
         quick = (record["check"] == "hpl") == (record["environment"] == "mpich")
-        changed: dict[str, Any] = factor(**dict.fromkeys(NAMES, 0.5 if quick else 1.0))(record)
-        return changed
+        return timed(record, noise(record, 0.01) * (0.5 if quick else 1.0))
 
     analysis = analysed(tmp_path, cases(("mpich", "lam")), blocks=9, edit=edit)
     assert score_of(analysis).standings[0].cost == pytest.approx(1.0, abs=0.05)
@@ -166,19 +161,16 @@ def plain(text: str) -> str:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    truth = np.log([1.0, 1.06, 1.5])[:, None, None]
-    drawn = truth + 0.1 * rng.standard_normal((3, POINTS, 8))
-    analysis = analyse(simulated_run(drawn))
+    drawn = 0.1 * np.random.default_rng(seed).standard_normal((3, POINTS, 8))
+    analysis = analyse(simulated_run(np.log([1.0, 1.06, 1.5])[:, None, None] + drawn))
     score = score_of(analysis)
     first, *others = score.standings
     (panel,) = tables.score_picture(score, analysis.looks, str).panels
     assert panel.alt.startswith(f"Overall cost, {first.environment} = 1")
     line: Any = panel.marks[1]
-    zero = line.keywords["x"]
     bars = [m for m in panel.marks if isinstance(m, Series) and m.width == tables.BOUNDS_WIDTH]
     for item, bar in zip(others, bars, strict=True):
-        assert (bar.x[0] <= zero <= bar.x[1]) == (item.best == 1), item.environment
+        assert (bar.x[0] <= line.keywords["x"] <= bar.x[1]) == (item.best == 1), item
     apart = {frozenset((pair.first, pair.second)): pair.separated for pair in score.pairs}
     for table in tables_of(analysis):
         for row in table.rows:
@@ -215,29 +207,23 @@ def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
         if record["check"] == "startup":
             heard = next(m for m in record["metrics"] if m["name"] == "all_heard")
             record["metrics"] = [heard, {**heard, "name": "whole_start"}]
-        factor(mpich=1.0, lam=1.0)(record)
+        timed(record, noise(record, 0.01))
         if record["environment"] == "lam":
             for one in record["metrics"]:
                 one["value"] *= {"all_heard": 0.5, "whole_start": 3.0}.get(one["name"], 1.0)
         return record
 
     run = write_run(tmp_path / "run", cases(("mpich", "lam")), blocks=9, edit=edit)
-    file, former = run / "plan.json", synthetic.register()
+    former = synthetic.register()
     startup = replace(former.checks["startup"], deciding="whole_start", beside=("all_heard",))
-    plan = replace(
-        Plan.from_json(file.read_bytes()),
-        metrics=[*former.metrics.values(), whole],
-        checks=[startup, former.checks["hpl"]],
-    )
-    file.write_text(plan.to_json())
-    chained(run)
+    checks = [startup, former.checks["hpl"]]
+    changed(run / "plan.json", metrics=[*former.metrics.values(), whole], checks=checks)
     analysis = analyse(load_run(run))
     assert {cell.metric for cell in analysis.comparisons.overall} == {"rate", "whole_start"}
     score = score_of(analysis)
     assert {s.environment: s.cost for s in score.standings}["lam"] == pytest.approx(2, rel=0.02)
-    assert "Start-up 50 % (whole start; 1 of 1 point)" in tables.score_note(
-        score, analysis.register
-    )
+    note = tables.score_note(score, analysis.register)
+    assert "Start-up 50 % (whole start; 1 of 1 point)" in note
     _, values = read_night(run)
     kept = {value.series.metric for value in values if value.series.check == "startup"}
     assert kept == {"whole_start", "all_heard"}
@@ -259,11 +245,6 @@ def of_sizes(path: Path, edit: Edit) -> Analysis:
     return analysed(path / "run", some, blocks=12, edit=edit)
 
 
-def noise(record: dict[str, Any], s: float) -> float:
-    seed = [record["block"], *record["case_id"].encode()]
-    return float(np.exp(s * np.random.default_rng(seed).standard_normal()))
-
-
 def test_a_quarter_of_hung_launches_does_not_win(tmp_path: Path) -> None:
     def hang(record: dict[str, Any]) -> dict[str, Any]:
         mine = record["environment"] == "openmpi"
@@ -280,9 +261,7 @@ def test_a_quarter_of_hung_launches_does_not_win(tmp_path: Path) -> None:
     assert (interval.low, interval.high) == pytest.approx((0.136, 0.396), abs=1e-3)
     assert all(leader.best != "openmpi" for leader in leaders(comparisons))
     assert "openmpi is the best choice" not in answer_of(analysis).sentence
-    table = tables.score_table(score, {})
-    assert table is not None
-    remarks = [row[-1].text for row in table.rows]
+    remarks = [row[-1].text for row in tables_of(analysis)[0].rows]
     assert ["failed" in text for text in remarks] == [False, False, True]
     assert remarks[-1] == "failed in 12 of 48 launches; ranks behind for it"
 
@@ -340,7 +319,6 @@ def test_the_score_is_total_time_over_total_time(tmp_path: Path) -> None:
         time_s = noise(record, 0.002) * (own if record["environment"] == "lam" else 1.0)
         return timed(record, time_s)
 
-    score = score_of(of_sizes(tmp_path, edit))
-    last = score.standings[-1]
+    last = score_of(of_sizes(tmp_path, edit)).standings[-1]
     assert (last.environment, last.places) == ("lam", "3")
     assert last.cost == pytest.approx((3.5 / 3 + 1) / 2, rel=0.01)

@@ -24,10 +24,8 @@ from reports.verdicts.nightly.evidence import read_night
 from reports.verdicts.nightly.judge import check_history
 from reports.verdicts.nightly.result import night_result
 
-Described = list[dict[str, Any]]
 
-
-def define(run: Path, metrics: Described, check: dict[str, Any]) -> Path:
+def define(run: Path, metrics: list[dict[str, Any]], check: dict[str, Any]) -> Path:
     """The run whose plan has these metrics and this check alone."""
     changed(run / "plan.json", schema=2, metrics=metrics, checks=[check])
     return run
@@ -89,10 +87,8 @@ def test_a_metric_of_another_unit_does_not_enter_a_series(run: Path, tmp_path: P
         for name in ("records.jsonl", "provenance.json"):
             text = (run / name).read_text().replace("quanta/s", "s")
             (run / name).write_text(text.replace('"run"', '"other"'))
-        chained(run)
-        night, values = read_night(run)
         with pytest.raises(AssayError, match=r"holds wobble of case pendulum-.* in quanta/s"):
-            store.add(night, values)
+            store.add(*read_night(chained(run)))
         assert len(store.nights(night.site, night.campaign)) == 1
 
 
@@ -104,11 +100,10 @@ VALUES = {1024: [3e6, 3e6, 3e6], 8192: [14e6, 15e6, 14e6], 65536: [11e6, 11e6, 1
 
 def written(folder: Path, network: dict[str, Any]) -> Path:
     def measured(record: dict[str, Any]) -> dict[str, Any]:
-        of_block = [(size, values[record["block"] - 1]) for size, values in VALUES.items()]
+        rate = {"unit": "bytes/s", "better": "higher"}
         metrics = [
-            {"name": name, "unit": "bytes/s", "better": "higher", "value": value}
-            | {"at": {"message_bytes": size}}
-            for size, value in of_block
+            rate | {"name": name, "value": of[record["block"] - 1], "at": {"message_bytes": size}}
+            for size, of in VALUES.items()
             for name in ("bounded", "free")
         ]
         return record | {"metrics": metrics, "flags": ["beyond-limit"]}
@@ -234,19 +229,15 @@ def test_environments_stand_side_by_side_with_their_spread(generic: CheckPart) -
 def test_the_page_shows_an_unknown_check_whole(halo: Path, tmp_path: Path) -> None:
     files = build_report(halo, tmp_path / "report", ("html", "md")).files
     page, text = (Path(files[name]).read_text() for name in ("html", "md"))
-    for anchor in (
-        "check-halo",
-        "picture-halo-halo-time-face-bytes",
-        "table-halo-halo-rate-side-by-side",
-    ):
-        assert f'id="{anchor}"' in page
+    anchors = "picture-halo-halo-time-face-bytes", "table-halo-halo-rate-side-by-side"
+    assert all(f'id="{anchor}"' in page for anchor in ("check-halo", *anchors))
     assert "| 8 B | 2 | 1 | faces | 20.52 ± 0.26 | 41.03 ± 0.52 |" in text
 
 
 def test_a_metric_without_an_axis_shows_environments_beside_each_other(tmp_path: Path) -> None:
     cases = [case("halo", name, {"ranks": 2}) for name in ENVIRONMENTS]
     (part,) = check_parts(analyse(load_run(halo_run(tmp_path, cases, 3))))
-    assert [picture.title for picture in part.pictures][-1] == "Setup time"
+    assert part.pictures[-1].title == "Setup time"
     (panel,) = part.pictures[-1].panels
     assert "mpich 122 to 122 ms; lam 245 to 245 ms" in panel.alt
     (row,) = part.tables[2].rows

@@ -50,7 +50,6 @@ def test_error_of_extensions_never_comes_to_more_than_that_of_one_judgement() ->
 @pytest.mark.parametrize("scatter", [(1, 1, 1, 1), (1, 1, 1, 4), (1, 2, 4, 8)])
 def test_bounds_hold_where_pairs_share_scatter(scatter: tuple[int, ...]) -> None:
     rng, missed, campaigns = np.random.default_rng(sum(scatter)), 0, 100
-    places = [*combinations(range(4), 2)]
     for _ in range(campaigns):
         times = rng.normal(0, 1, (4, 4, 10)) * np.array(scatter)[:, None]
         judged: list[InterimJudgement] = []
@@ -59,7 +58,7 @@ def test_bounds_hold_where_pairs_share_scatter(scatter: tuple[int, ...]) -> None
             asked = [
                 Question(np.arange(1, block + 1), row, 1.0, True, cell)
                 for cell, of in enumerate(times[:, :, :block].tolist())
-                for row in (np.subtract(of[b], of[a]) for a, b in places)
+                for row in (np.subtract(of[b], of[a]) for a, b in combinations(range(4), 2))
             ]
             found, made = answers_after(asked, block, judged, [(0, 10)])
             judged.append(made)
@@ -80,16 +79,14 @@ def test_shared_scatter_narrows_bounds() -> None:
 
 def test_the_error_is_spent_once() -> None:
     rows = np.random.default_rng(2).normal(0, 1, (5, 12))
-    for one, (low, high) in zip(
-        answers(questions(rows, 12)), in_turn(rows, (6, 8, 10, 12))[-1], strict=True
-    ):
+    at_last = in_turn(rows, (6, 8, 10, 12))[-1]
+    for one, (low, high) in zip(answers(questions(rows, 12)), at_last, strict=True):
         assert one and low < one.low < one.high < high
     assert spent(12, [(0, 12)]) == pytest.approx(0.04)
 
 
 def test_declared_questions_have_the_narrower_bounds() -> None:
-    row = np.random.default_rng(3).normal(0, 1, 12)
-    rows = np.stack([row] * 20)
+    rows = np.tile(np.random.default_rng(3).normal(0, 1, 12), (20, 1))
     widths = np.diff(in_turn(rows, (12,), declared=2)[0])
     assert widths[0] < widths[-1]
 
@@ -167,8 +164,7 @@ def test_only_what_bears_on_an_open_question_goes_on() -> None:
 
 
 def test_what_stopped_keeps_its_bounds() -> None:
-    going = {name: ALL[name] for name in "abc"}
-    run = run_of(times({"d": 1.5}), going)
+    run = run_of(times({"d": 1.5}), {name: ALL[name] for name in "abc"})
     labels = check_labels(run.plan.cases)
     first, last = compare_after(run, labels, [6]), compare_after(run, labels, [6, 8])
     before = {(c.scope, c.environment, c.reference): c.judgement for c in first.overall}
@@ -229,8 +225,7 @@ def test_nothing_in_common_is_an_open_question() -> None:
 def test_an_environment_that_always_fails_does_not_go_on() -> None:
     logs = np.random.default_rng(1).normal(0, 0.2, (4, POINTS, 12))
     bad = {(place, block): "failed" for place in range(15, 20) for block in range(6)}
-    found = judge_after(simulated_run(logs, bad, DESIGN, []), 6)
-    assert {*found.going} == {"a", "b", "c"}
+    assert {*judge_after(simulated_run(logs, bad, DESIGN, []), 6).going} == {"a", "b", "c"}
 
 
 def test_a_report_has_the_judgements_that_the_run_had() -> None:

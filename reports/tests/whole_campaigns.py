@@ -3,6 +3,7 @@
 
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,8 @@ def write_campaign(directory: Path, name: str, *, blocks: int, seed: int = 1) ->
             ]
         return record
 
-    cases = [msgspec.to_builtins(case) for case in plan.cases]
-    text = plan.to_json()
-    return write_run(directory, cases, blocks=blocks, seed=seed, edit=measured, plan=text)
+    how: dict[str, Any] = {"blocks": blocks, "seed": seed, "plan": plan.to_json()}
+    return write_run(directory, msgspec.to_builtins(plan.cases), edit=measured, **how)
 
 
 def _asked(
@@ -58,11 +58,9 @@ def _asked(
     definition = CHECKS[check]
     hosts = [f"n{rank % NODES + 1}" for rank in range(ranks)]
     found: dict[tuple[str, bytes], dict[str, Any]] = {}
-    try:
+    with suppress(NotImplementedError):
         for asked in definition.expected(definition.parameters.model_validate(params), hosts):
             found[asked.metric, _key(asked.at)] = dict(asked.at)
-    except NotImplementedError:
-        pass
     known = {name for name, _ in found}
     for metric in _sample(check, str(params.get("test", ""))):
         if metric.name not in known:
