@@ -175,8 +175,8 @@ def history(tests: str = "463", nights: str = "720", repeats: str = "3") -> Iter
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as name:
         folder = Path(name)
         logs = write_logs(folder / "logs", int(tests), int(nights), int(repeats))
-        asked = (["import", str(logs)], ["report"])
-        both = [used_by(["nightly", *words], folder) for words in asked]
+        asked = (["import", str(logs)], ["survey"])
+        both = [used_by(["reframe", *words], folder) for words in asked]
     used = Used(sum(one.seconds for one in both), max(one.peak_bytes for one in both), 0)
     count = int(tests) * int(nights) * int(repeats)
     yield _limited(f"import of {count:,} launches and their report", used, (IMPORT_S, GIB))

@@ -55,6 +55,11 @@ def test_a_report_on_many_values_is_measured_and_the_page_weighed(capsys):
     assert not page.endswith("MISSED")
 
 
+def test_an_import_of_logs_and_its_survey_are_measured(capsys):
+    run_benches(["history", "2", "3", "2"])
+    assert "import of 12 launches and their report" in capsys.readouterr().out
+
+
 def test_what_chance_explains_is_open():
     found = [share("x", *hits, least=0.95).holds for hits in ((3, 4), (4, 4), (30, 40))]
     assert found == ["open", "yes", "no"]
