@@ -43,6 +43,15 @@ def test_best_split_is_that_of_the_definition(n):
         assert statistic * np.ptp(row) == greatest
 
 
+def test_rows_left_out_have_no_shift_at_any_split():
+    rows = np.random.default_rng(12).normal(1, 0.012, (300, 30))
+    left_out = [row for row in rows if not detection.may_shift(row, 0.03)]
+    assert 20 < len(left_out) < 280
+    for place in range(SIDES[0], 31 - SIDES[1]):
+        for row in left_out:
+            assert abs(np.median(row[place:]) / np.median(row[:place]) - 1) <= 0.03
+
+
 def test_clear_step_is_a_change_and_noise_is_none():
     rows = np.random.default_rng(1).normal(100, 1, (2, 30))
     rows[0, 20:] += 8
