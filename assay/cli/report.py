@@ -7,14 +7,14 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from assay.cli.arguments import HISTORY, JSON, NEWEST, RUN, argument, declared, pictures
 from assay.documents.report import FORMATS, Report, build_report, take_out
-from assay.run.status import BAD, ReasonPart, StatusForm, run_of, run_status
+from assay.run.status import StatusForm, failed_for, run_of
 from assay.screens.pages import print_or_write, print_result
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
@@ -24,7 +24,7 @@ from records.history import DEFAULT_HISTORY
 from records.history.reading import read_history
 from records.history.store import Store, no_nights
 from records.run.run_directory import RunDirectory, open_run
-from reports.analysis.run import analyse
+from reports.analysis.run import analyse, bad_launches
 from reports.load.loading import load_run
 from reports.render import html
 from reports.render.files import find_browser, write_file
@@ -61,17 +61,18 @@ def report_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(as_text(report_form(made.analysis, made.files)), end="")
     else:
-        is_bad = any(made.analysis.counts[status] for status in BAD)
-        _show(made, run_status(run).reasons if is_bad else ())
+        _show(made)
     if not arguments.format and "pdf" not in formats:
         print("no report.pdf: no Chromium found (apt-get install chromium)", file=sys.stderr)
     return ExitStatus.PASS
 
 
-def _show(made: Report, failed: Sequence[ReasonPart]) -> None:
+def _show(made: Report) -> None:
     """The answer with what carries it, bad launches by reason, the page and the files with it."""
-    screen, run = Screen(), str(made.analysis.run.directory)
-    why = reasons(failed, run, screen.width)
+    screen, run = Screen(), made.analysis.run
+    launches = [(one, run.case(one)) for one in bad_launches(run)]
+    bad = [(one.status, one.reason, case.environment, case.check, None) for one, case in launches]
+    why = reasons(failed_for(bad), str(run.directory), screen.width)
     section = Section("reasons", "", lambda: why, shown_on=ON_TERMINAL)
     show(replace(made.result, sections=[*made.result.sections, section]), screen)
     page = made.files.get("html")
@@ -96,7 +97,7 @@ def end(status: StatusForm, code: ExitStatus, *, report: bool, as_json: bool) ->
     elif made is None:
         show_status(Screen(), status)
     else:
-        _show(made, status.reasons)
+        _show(made)
 
 
 def _report_of(run: str) -> Report | None:

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from typing import Annotated, Literal, cast
 
 from assay.plan.times import clock_of
@@ -16,7 +17,7 @@ from records.run.interims import Interim, asked_blocks, has_ended
 from records.run.plan import Plan
 from records.run.queue_state import CurrentJob, read_current
 from records.run.record import CASE_ID, latest_attempts
-from records.run.record_lines import Entry, Ledger
+from records.run.record_lines import Ledger
 from records.run.run_directory import RESULTS, RunDirectory, newest_runs, open_run
 from records.text.plain_text import grouped, one_line
 
@@ -26,6 +27,7 @@ BadStatus = Literal["failed", "wrong", "lost"]
 OK: Literal["ok"] = "ok"
 #: How a launch ended that gave no number.
 BAD: tuple[BadStatus, ...] = ("failed", "wrong", "lost")
+_OF_BAD = attrgetter("status", "reason", "environment", "check", "output")
 
 
 class ReasonPart(Part):
@@ -107,7 +109,7 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> StatusForm:
         done=len(latest),
         counts={word: counts[word] for word in (OK, *BAD)},
         on_purpose=len(bad) - len(unwanted),
-        reasons=failed_for(unwanted),
+        reasons=failed_for([_OF_BAD(record) for record in unwanted]),
         failures=[
             f"{record.case_id} {record.environment} block {record.block} attempt {record.attempt}:"
             f" {record.status}: {one_line(record.reason or '')}"
@@ -134,15 +136,15 @@ def _judged(plan: Plan, interims: Sequence[Interim]) -> list[str]:
     return [*so_far, *(extension.told() for extension in plan.sequential.extensions)]
 
 
-def failed_for(bad: Sequence[Entry]) -> list[ReasonPart]:
-    """Bad launches by why they ended, the most frequent first."""
+def failed_for(bad: Sequence[tuple[str, str | None, str, str, str | None]]) -> list[ReasonPart]:
+    """Bad launches by why they ended, the most frequent first; `bad` has the status, reason,
+    environment, check and standard error of each."""
     found = []
-    for group in grouped((record.status, record.reason) for record in bad):
-        mine = [bad[place] for place in group.places]
-        names, checks = ({one.environment for one in mine}, {one.check for one in mine})
-        output = next((one.output for one in mine if one.output), None)
-        whose = sorted(names), sorted(checks), output
-        found.append(ReasonPart(cast(BadStatus, group.status), group.reason, len(mine), *whose))
+    for group in grouped(launch[:2] for launch in bad):
+        _, _, names, checks, outputs = zip(*(bad[place] for place in group.places), strict=True)
+        whose = sorted({*names}), sorted({*checks}), next(filter(None, outputs), None)
+        count = len(group.places)
+        found.append(ReasonPart(cast(BadStatus, group.status), group.reason, count, *whose))
     return found
 
 

@@ -19,7 +19,6 @@ from reports.load.loading import Launch, Run, Series, stacked
 from reports.notation.labels import CheckLabels, Look, check_labels, looks
 from reports.statistics.descriptive import Summary, summarise_rows
 
-NOT_RUN = "not run yet"
 OUTLIER = "outlier"
 #: Statuses of launches that ended without a value.
 BAD: tuple[Status, ...] = ("failed", "wrong", "lost")
@@ -154,6 +153,12 @@ class Analysis:
         return list(dict.fromkeys(case.check for case in self.run.plan.cases))
 
 
+def bad_launches(run: Run) -> list[Launch]:
+    """Launches that count and ended badly, those on purpose aside."""
+    wrong = run.launches.of_status(*BAD) & ~run.launches.flagged(INVALID_ON_PURPOSE)
+    return [*run.launches.where(wrong & run.launches.counted)]
+
+
 def analyse(run: Run) -> Analysis:
     """Compute the statistics of a run."""
     labels = check_labels(run.plan.cases)
@@ -250,4 +255,4 @@ def _holes(run: Run) -> Iterator[Hole]:
             yield Hole(case, 0, f"to be skipped, not recorded yet: {case.skipped}")
         else:
             missing = (block for block in range(1, asked[place] + 1) if block not in blocks)
-            yield from (Hole(case, block, NOT_RUN) for block in missing)
+            yield from (Hole(case, block, "not run yet") for block in missing)

@@ -260,10 +260,6 @@ class Run:
         """The planned case of a launch."""
         return self.plan.cases[launch.case]
 
-    def counted(self) -> Iterator[Launch]:
-        """The latest attempt of each case and block."""
-        return self.launches.where(self.launches.counted)
-
     @cached_property
     def first_alike(self) -> list[int]:
         """For each case the first one of its check and parameters: those of environments that are

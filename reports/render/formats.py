@@ -147,7 +147,7 @@ def _statistics(analysis: Analysis, rows: Sequence[Row]) -> Iterator[pl.Series]:
     }
     cases = map(analysis.case, rows)
     columns["blocks_planned"] = [asked[case.environment, case.check] for case in cases]
-    columns["flags"] = [csv_text("; ".join(row.flags)) for row in rows]
+    columns["flags"] = [csv_text("; ".join(row.flags)) if row.flags else "" for row in rows]
     for name in ("mean", "median"):
         intervals = [*map(attrgetter(f"{name}_interval"), summaries)]
         for part in _INTERVAL:

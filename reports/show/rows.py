@@ -87,14 +87,16 @@ def row_label(analysis: Analysis, row: Row) -> str:
     return ", ".join([*words[:-1], *point, *labels.parts(case)])
 
 
-def in_reading_order(analysis: Analysis, rows: Iterable[Row], most: int | None = None) -> list[Row]:
+def in_reading_order(analysis: Analysis, rows: Sequence[Row], most: int | None = None) -> list[Row]:
     """By ranks and parameters, then by point, then by environment; the first `most` or all."""
     names = {name: index for index, name in enumerate(analysis.looks)}
-    places = _case_places(analysis)
+    places, cases = _case_places(analysis), analysis.run.plan.cases
+    points = {row.series.at for row in rows}
+    orders = {at: tuple(_sortable(value) for _, value in at) for at in points}
 
     def key(row: Row) -> tuple[object, ...]:
-        at = tuple(_sortable(value) for _, value in row.series.at)
-        return places[row.series.case], at, names[analysis.case(row).environment]
+        case, at = row.series.case, orders[row.series.at]
+        return places[case], at, names[cases[case].environment]
 
     return sorted(rows, key=key) if most is None else nsmallest(most, rows, key=key)
 

@@ -60,11 +60,13 @@ def generic_section(analysis: Analysis, check: str) -> Section:
 
 
 def varying(analysis: Analysis, rows: Sequence[Row]) -> dict[str, list[object]]:
-    """Coordinates of points, then parameters of cases that vary, with the value of each row."""
-    names = dict.fromkeys(name for row in rows for name, _ in row.series.at)
-    for check in {analysis.case(row).check for row in rows}:
+    """Coordinates of points, then parameters of cases that vary, with the value at each point."""
+    alike = analysis.run.first_alike
+    points = {(alike[row.series.case], row.series.at): row for row in rows}.values()
+    names = dict.fromkeys(name for row in points for name, _ in row.series.at)
+    for check in {analysis.case(row).check for row in points}:
         names |= dict.fromkeys(analysis.labels[check].varying)
-    every = {name: [_value(analysis, row, name) for row in rows] for name in names}
+    every = {name: [_value(analysis, row, name) for row in points] for name in names}
     return {name: values for name, values in every.items() if len(set(map(repr, values))) > 1}
 
 

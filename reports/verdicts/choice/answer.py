@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from records.flags import DISTURBED, INVALID_ON_PURPOSE, UNPROVEN
+from records.flags import DISTURBED, UNPROVEN
 from records.forms import Part, key
 from records.plugins import hooks
 from records.run.interims import in_turn
@@ -20,7 +20,7 @@ from records.text.plain_text import grouped
 from reports import commands
 from reports.analysis.cells import LEAST_DIFFERENCE, Comparison
 from reports.analysis.compare import Comparisons
-from reports.analysis.run import BAD, Analysis
+from reports.analysis.run import BAD, Analysis, bad_launches
 from reports.analysis.score import Ends, OverallScore, Pair, Standing
 from reports.answers import Answer, State, clipped, listed
 from reports.load.loading import Run
@@ -366,9 +366,7 @@ def _nothing(run: Run) -> Answer:
 
 def _failed(run: Run, good: int, bad: int) -> Answer:
     """More launches went wrong than right: the commonest reason decides what is next."""
-    recorded = run.launches
-    wrong = recorded.of_status(*BAD) & ~recorded.flagged(INVALID_ON_PURPOSE)
-    launches = [*recorded.where(recorded.counted & wrong)]
+    launches = bad_launches(run)
     group = grouped((item.status, item.reason) for item in launches)[0]
     reason, count = group.reason, len(group.places)
     head = f"{bad} of {good + bad} launches failed"

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import special  # type: ignore[import-untyped]
 
 from records.errors import AssayError
 from records.history import USUAL_FINDS
@@ -80,7 +80,7 @@ def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
 
 
 def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
-    counted = list(run.counted())
+    counted = [*run.launches.where(run.launches.counted)]
     failures = [
         f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"
         f" {launch.status}: {one_line(launch.reason or 'no reason recorded')}"
@@ -241,11 +241,11 @@ def limits(reference: References, away: Matrix, floors: Matrix, rules: Rules) ->
     early = (reference.n_spread < SETTLED_NIGHTS) | (tail is None)
     in_pool = widened * _MARGIN * levels.greatest_of(crossed, _SEEN)
     seen = np.where(early, _seen_early(away), in_pool)
-    required = widened * stats.t.isf(chance, MOST_NIGHTS - 1)
+    required = widened * -special.stdtrit(MOST_NIGHTS - 1, chance)
     bounds = np.fmax(np.maximum(_WIDEST, required), seen)
     trusted = np.isfinite(crossed).sum() >= _TRUSTED_DEVIATIONS
     freedom = np.maximum(reference.n_spread - 1, 1)
-    far = np.where(early, stats.t.isf(chance, freedom), tail(chance) if tail else 0.0)
+    far = np.where(early, -special.stdtrit(freedom, chance), tail(chance) if tail else 0.0)
     limit = np.minimum(widened * far, np.where(trusted & ~early, np.inf, bounds))
     limit = np.fmax(np.where(early, np.fmax(limit, seen), limit), floors)
     usable = (reference.n > 0) & np.isfinite(widened) & (reference.median > 0)
