@@ -140,7 +140,9 @@ def report(*values: str) -> Iterator[Row]:
     for shape in SHAPES:
         for count in map(int, values or ("10000", "100000", "300000", "1000000")):
             with tempfile.TemporaryDirectory(prefix="assay-bench-") as name:
-                directory = write_run(Path(name) / "bench", cases(shape, count), blocks=BLOCKS)
+                directory = write_run(
+                    Path(name) / "bench", cases(shape, count), blocks=BLOCKS, raw=False
+                )
                 used = used_by(["report", str(directory), *FORMATS], directory)
             limits = [limit for most, limit in REPORT_LIMITS.items() if count <= most][:1]
             yield _limited(f"{shape}: report on {count:,} values", used, *limits)

@@ -99,9 +99,10 @@ def write_run(
     edit: Edit | None = None,
     slower: float = 1.0,
     plan: str | None = None,
+    raw: bool = True,
 ) -> Path:
     """Write a run directory; `edit` may change a record or drop it (None); `plan` is the text of
-    plan.json, if that is not made of the cases."""
+    plan.json, if that is not made of the cases; without its `raw` files if so asked."""
     cases = quick_cases() if cases is None else cases
     (directory / "raw").mkdir(parents=True, exist_ok=True)
     (directory / "campaign.yaml").write_text("schema: 1\n")
@@ -110,12 +111,12 @@ def write_run(
         (directory / "plan.json").write_text(plan)
     _write_provenance(directory, sorted({item["environment"] for item in cases}), seed)
     made = _records(directory.name, cases, blocks, np.random.default_rng(seed), slower)
-    write_records(directory, (kept for one in made if (kept := edit(one) if edit else one)))
+    write_records(directory, (kept for one in made if (kept := edit(one) if edit else one)), raw)
     return directory
 
 
-def write_records(directory: Path, records: Iterable[dict[str, Any]]) -> None:
-    """Write records with their chain, and the raw files that are named after their launch."""
+def write_records(directory: Path, records: Iterable[dict[str, Any]], raw: bool = True) -> None:
+    """Write records with their chain, and the `raw` files that are named after their launch."""
     chain = Chain.of(directory)
     with (directory / "records.jsonl").open("wb") as file:
         for record in records:
@@ -123,7 +124,7 @@ def write_records(directory: Path, records: Iterable[dict[str, Any]]) -> None:
             chain.follow([line], [chain.due])
             file.write(line + b"\n")
             stem = f"raw/{record['case_id']}.b{record['block']}.a{record['attempt']}"
-            for kind, suffix, text in (("stdout", "out", stem), ("stderr", "err", "")):
+            for kind, suffix, text in (("stdout", "out", stem), ("stderr", "err", ""))[: 2 * raw]:
                 name = f"{stem}.{suffix}"
                 if record["artifacts"].get(kind) == name and not (directory / name).exists():
                     (directory / name).write_text(text)
