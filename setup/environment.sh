@@ -33,7 +33,7 @@ quietly() {
 
 # Unless it is current. No program is no error: assay vet names what it needs.
 measuring_program() {
-    .venv/bin/python -c 'from plugins.vetting.measuring import build_program; build_program()' \
+    .venv/bin/python -c 'from plugins.vetting.local import build_program; build_program()' \
         >/dev/null 2>&1 || true
 }
 
