@@ -10,7 +10,7 @@ system; no night of Assay's own launches is in such a group.
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -167,7 +167,7 @@ class _Night:
         self.begun = math.inf
         self.nodes: set[str] = set()
         self.statuses: Counter[str] = Counter()
-        self.values: dict[int, list[float]] = {}
+        self.values: defaultdict[int, list[float]] = defaultdict(list)
 
 
 class _Series:
@@ -250,7 +250,7 @@ class Importer:
                 self.not_numbers += 1
             elif value is not None:
                 figures.append((series.number, value * series.factor))
-                night.values.setdefault(series.number, []).append(value * series.factor)
+                night.values[series.number].append(value * series.factor)
         result = status if status == "wrong" else launch.result
         told = night.number, case.test, launch.case.unique, result, nodes
         self._rows.append((key, launch.at, *told, _text(figures), launch.retry))

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import special  # type: ignore[import-untyped]
 
 from plugins.reframe.imported import ImportedReference, references_of
 from plugins.reframe.survey_launches import FailingTestPart, ImportedLaunches, launches_of
@@ -220,7 +220,7 @@ def _referenced(
     sign = {"higher": -1, "lower": 1}.get(better)
     seen = np.sort(sign * (shares - 1) if sign else np.abs(shares - 1))
     spread = max(_spread(shares) or 0.0, evidence.LEAST_SPREAD)
-    quantile = float(stats.t.ppf((1 + _LEVEL) / 2, n - 1))
+    quantile = float(special.stdtrit(n - 1, (1 + _LEVEL) / 2))
     reach = spread * float(np.sqrt(1 + np.pi / (2 * n))) * quantile
     rank = (n + 1) // ONE_IN
     supported = max(evidence.FLOOR, reach, float(seen[-rank])) if rank else None
@@ -237,7 +237,7 @@ def _referenced(
         advice = "no limit"
     elif allows < 0:
         advice = "missed"
-    elif allows < reach or stats.binom.sf(missed - 1, n, 1 / ONE_IN) < _LITTLE:
+    elif allows < reach or special.bdtrc(missed - 1, n, 1 / ONE_IN) < _LITTLE:
         advice = "too tight"
     elif supported and max(sides) > LOOSE * max(supported, seen[-1]):
         advice, allows = "too loose", max(sides)
