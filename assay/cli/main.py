@@ -3,7 +3,6 @@
 which runs one command and shows an error as one message."""
 
 import argparse
-import gc
 import sys
 import traceback
 from collections.abc import Collection, Sequence
@@ -145,7 +144,6 @@ def make_parser(complete: Collection[str]) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
-    gc.set_threshold(200_000, 20, 50)  # most of a million objects stay until the end
     with plain_output():
         status = _run(argv)
         sys.stdout.flush()

@@ -118,16 +118,17 @@ def write_run(
 def write_records(directory: Path, records: Iterable[dict[str, Any]], raw: bool = True) -> None:
     """Write records with their chain, and the `raw` files that are named after their launch."""
     chain = Chain.of(directory)
+    kinds = (("stdout", "out"), ("stderr", "err")) if raw else ()
     with (directory / "records.jsonl").open("wb") as file:
         for record in records:
             line = msgspec.json.encode(record | {"chain": chain.due})
             chain.follow([line], [chain.due])
             file.write(line + b"\n")
             stem = f"raw/{record['case_id']}.b{record['block']}.a{record['attempt']}"
-            for kind, suffix, text in (("stdout", "out", stem), ("stderr", "err", ""))[: 2 * raw]:
+            for kind, suffix in kinds:
                 name = f"{stem}.{suffix}"
                 if record["artifacts"].get(kind) == name and not (directory / name).exists():
-                    (directory / name).write_text(text)
+                    (directory / name).write_text(stem if kind == "stdout" else "")
 
 
 def chained(run: Path) -> Path:
