@@ -2,6 +2,7 @@
 """`assay reframe`: suites listed, logs imported and surveyed, runs and references exported."""
 
 import argparse
+import gc
 from collections.abc import Sequence
 from datetime import tzinfo
 from pathlib import Path
@@ -33,6 +34,8 @@ from reports.render.terminal import Styled
 _MOST_UNREAD = 100
 #: Where imported nights are kept: not in the file of proven ones.
 IMPORTED_HISTORY = Path("results/imported.sqlite")
+#: Thresholds of Python's collector where a million objects stay until the command ends.
+_RARELY = 200_000, 20, 50
 
 
 def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> ImportForm:
@@ -182,6 +185,7 @@ def _verdict(cls: ListedClass, here: ClassHere, site: str | None) -> tuple[Style
 
 def import_command(arguments: argparse.Namespace) -> int:
     """`assay reframe import`: take in what ReFrame logged."""
+    gc.set_threshold(*_RARELY)
     form = import_files(arguments.history, arguments.paths, arguments.zone)
     unread = [f"  {one.file}, line {one.line}: {one.reason}" for one in form.unread_parts[:10]]
     more = form.unread - len(unread)
@@ -200,6 +204,7 @@ def import_command(arguments: argparse.Namespace) -> int:
 
 def survey_command(arguments: argparse.Namespace) -> int:
     """`assay reframe survey`: a history as a whole."""
+    gc.set_threshold(*_RARELY)
     history = surveyed_history(arguments.history)
     result = survey_result(surveys_of(history, arguments.site, arguments.campaign))
     folder = arguments.out or history.parent / "reframe-survey"
