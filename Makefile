@@ -7,6 +7,7 @@ PHYSICS_CC ?= mpicc.mpich
 PYTHON ?=
 WHEELS ?=
 HPL ?=
+IMAGE ?=
 TESTS := .venv/bin/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder
 .DEFAULT_GOAL := help
 # Packages before the environment that needs them.
@@ -21,23 +22,19 @@ setup: ## the Python environment .venv; needs Python 3.11, no root (WHEELS=FOLDE
 wheels: ## carry this to a site without internet: WHEELS=FOLDER receives all Python packages
 	@PYTHON="$(PYTHON)" setup/wheels.sh "$(WHEELS)"
 
-packages: ## Debian packages of the virtual cluster and of all tests (root), HPL's source
-	@setup/packages.sh setup/packages.txt setup/packages-tests.txt
+packages: ## Debian packages of all tests and of lint (root), HPL's source; `make demo` needs none
+	@setup/packages.sh setup/packages-tests.txt
 
-cluster-packages: ## those of the virtual cluster alone: enough for `make demo`
-	@setup/packages.sh setup/packages.txt
+image-locks: ## resolve the packages of the images of virtual clusters anew (IMAGE=NAME: of one)
+	@virtual_cluster/images/lock.sh $(IMAGE)
 
 hpl-source: ## HPL's source to build/sources/: HPL=FILE, or Debian's, or from its home
 	@setup/hpl-source.sh $(if $(HPL),"$(HPL)")
 
-demo: cluster-packages setup ## the main job: virtual cluster up, campaign quick, report, cluster down
-	@setup/demo.sh
+demo: setup ## the main job: virtual cluster up (IMAGE=NAME: assay image list), campaign quick, report, cluster down
+	@IMAGE="$(IMAGE)" setup/demo.sh
 
-# Without root or without Debian, tests that need a package that is missing are skipped.
-packages-if-possible:
-	@setup/packages.sh setup/packages.txt setup/packages-tests.txt || [ $$? -eq 4 ]
-
-test: packages-if-possible setup ## the fast tests, and one walk on a virtual cluster
+test: setup ## the fast tests, and one walk on a virtual cluster; what needs a missing package is skipped
 	@$(TESTS) --tier=fast
 
 test-cluster: packages setup ## those on virtual clusters (SHARE=K/N: a share of them)
@@ -52,26 +49,26 @@ test-share: packages setup ## a share of those that make test and make test-clus
 durations: ## docs/durations.csv anew from what the last make test, test-cluster and test-all left
 	@.venv/bin/python setup/tests/durations.py $$(ls -tr build/durations-*.csv) >docs/durations.csv
 
-test-other-processor: cluster-packages setup ## the numerical tests as on a processor with fewer vector instructions
+test-other-processor: packages setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh
 
-test-site: cluster-packages setup ## the way of a new user on a foreign Slurm cluster, clone to report (root)
+test-site: packages setup ## the way of a new user on a foreign Slurm cluster, clone to report (root)
 	@setup/packages.sh setup/packages-foreign.txt
 	@setup/unpacked.sh environment-modules
 	@setup/test-site.sh
 
 check: lint test ## lint, then test: what a change must pass
 
-lint: cluster-packages setup ## format, lint, types, shell, YAML, spelling
+lint: packages setup ## format, lint, types, shell, YAML, spelling
 	@.venv/bin/pre-commit run --all-files
 
-bench: cluster-packages setup ## measure the harness itself (overhead a launch, plan and report at scale)
+bench: packages setup ## measure the harness itself (overhead a launch, plan and report at scale)
 	@.venv/bin/python -m bench
 
 spack: setup ## bring Spack itself, at a pinned release, unless there is one
 	@setup/spack.sh
 
-test-spack: cluster-packages setup ## build every library with Spack without the web, run campaign quick on them
+test-spack: packages setup ## build every library with Spack without the web, run campaign quick on them
 	@setup/test-spack.sh
 
 physics: ## plaquettes and the square law of the lattice program (about ten minutes)
@@ -102,4 +99,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help pictures setup wheels packages packages-if-possible cluster-packages hpl-source demo test test-cluster test-all test-share durations test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help pictures setup wheels packages image-locks hpl-source demo test test-cluster test-all test-share durations test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean

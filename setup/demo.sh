@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # The main job, end to end, with `make demo`: a virtual cluster, the campaign `quick`, its report.
 # Whatever happens, the cluster that it brought up is taken down. DEMO_NODES and DEMO_NETWORK choose
-# its shape, CLUSTER its name.
+# its shape, IMAGE what its nodes boot, CLUSTER its name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cluster=${CLUSTER:-demo}
 assay=.venv/bin/assay
 
-up=("$assay" cluster up --name "$cluster" --nodes "${DEMO_NODES:-4}" --network "${DEMO_NETWORK:-gigabit}")
+up=("$assay" cluster up --name "$cluster" --nodes "${DEMO_NODES:-4}" --network "${DEMO_NETWORK:-gigabit}"
+    ${IMAGE:+--image "$IMAGE"})
 "${up[@]}"
 trap '"$assay" cluster down --name "$cluster"' EXIT
 # Launches that failed are in the report, which is written all the same.

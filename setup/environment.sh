@@ -15,8 +15,9 @@ find_python() {
     for candidate in /usr/bin/python3 python3 python3.{14,13,12,11} /usr/bin/python3.{14,13,12,11}; do
         is_new_enough "$candidate" && command -v "$candidate" && return
     done
-    echo "setup: no Python 3.11 or newer is on PATH. Load it as a module (module avail python), or name" \
-        "one: make setup PYTHON=/path/python3" >&2
+    echo "setup: no Python 3.11 or newer is on PATH. Load it as a module (module avail python), bring one" \
+        "without root (uv python install 3.12; conda create -n py python=3.12), and name it: make setup" \
+        "PYTHON=/path/python3" >&2
     exit 4
 }
 
@@ -59,13 +60,19 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 echo "setup: making the Python environment .venv with $python"
 rm -rf .venv
+pip=(.venv/bin/pip)
+# Where Python has no pip of its own (Debian and Ubuntu have it in python3-venv), an image of the virtual
+# cluster has one.
 "$python" -m venv .venv >"$log" 2>&1 || {
-    cat "$log" >&2
-    echo "setup: $python cannot make an environment (on Debian and Ubuntu that is the package" \
-        "python3-venv); name another: make setup PYTHON=…" >&2
-    exit 4
+    rm -rf .venv
+    "$python" -m venv --without-pip .venv && PYTHONPATH=. "$python" -P virtual_cluster/images.py get | tee "$log" || {
+        echo "setup: $python cannot make an environment (on Debian and Ubuntu that is the package" \
+            "python3-venv); name another: make setup PYTHON=…" >&2
+        exit 4
+    }
+    pip=(.venv/bin/python "$(sed -n '$s/^image [^:]*: //p' "$log")"/usr/share/python-wheels/pip-*.whl/pip)
 }
-pip=(.venv/bin/pip install --disable-pip-version-check)
+pip+=(install --disable-pip-version-check)
 quietly "${pip[@]}" "${from[@]}" --require-hashes -r requirements.lock
 quietly "${pip[@]}" --no-index --no-deps --no-build-isolation -e .
 echo "$wanted" >.venv/installed.sha256

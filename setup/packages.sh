@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what the virtual cluster and the tests need and is missing: Debian packages and HPL's source,
-# by `make packages`. Needs Debian and, when a package is missing, root. A site needs none of it.
-# Arguments: files with a package a line and the programs that `assay doctor` looks for in it (packages.txt); a
-# package with "?" is left out where the release has none.
+# Installs what tests need and is missing: Debian packages and HPL's source, by `make packages`. Needs
+# Debian and, when a package is missing, root. A site and a virtual cluster need none of it.
+# Arguments: files with a package a line (packages-tests.txt); one with "?" is left out where the release has
+# none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- setup/packages.txt
+[ $# -gt 0 ] || set -- setup/packages-tests.txt
 
 dpkg-query --version >/dev/null 2>&1 || {
-    echo "setup: the virtual cluster and the tests need packages of Debian 12 or 13, and this machine has no" \
-        "dpkg. To run on a Slurm site, \`make setup\` is enough: docs/sites.md" >&2
+    echo "setup: tests need packages of Debian 12 or 13, and this machine has no dpkg. For \`make demo\`," \
+        "\`make test\` and a Slurm site \`make setup\` is enough" >&2
     exit 4
 }
 mapfile -t absent < <(sed 's/#.*//' "$@" | while read -r package _; do
@@ -32,8 +32,8 @@ done
     echo "setup: left out, as this release of Debian has none: ${left_out[*]}"
 if [ ${#missing[@]} -gt 0 ]; then
     if [ "$(id -u)" -ne 0 ]; then
-        echo "setup: the virtual cluster and the tests need packages, which only root can install:" \
-            "sudo apt-get install ${missing[*]}. To run on a Slurm site, \`make setup\` is enough" >&2
+        echo "setup: tests need packages, which only root can install:" \
+            "sudo apt-get install ${missing[*]}. For \`make demo\` and a Slurm site \`make setup\` is enough" >&2
         exit 4
     fi
     echo "setup: installing ${missing[*]}"

@@ -13,7 +13,7 @@ began=$SECONDS
 home=${ASSAY_SPACK_HOME:-build/spack/home}
 echo "test-spack: built in $((SECONDS - began)) s; $(du -sh "$home" | cut -f1) in $home," \
     "of which $(du -sh "$home/install" | cut -f1) installed"
-.venv/bin/assay cluster up --name "$cluster"
+.venv/bin/assay cluster up --name "$cluster" --image /
 trap '.venv/bin/assay cluster down --name "$cluster"' EXIT
 # Launches that failed are in the report, which is written all the same.
 status=0

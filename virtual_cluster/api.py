@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from records.errors import AssayError, ClusterDownError, InfrastructureError, UnreachableError
-from virtual_cluster import daemons, faults, host, namespaces
+from virtual_cluster import daemons, faults, host, images, namespaces
 from virtual_cluster import spec as plans
 from virtual_cluster.daemons import cluster_files
+from virtual_cluster.images import Image
 from virtual_cluster.spec import AUTO, ClusterSpec
 from virtual_cluster.state import State, cluster_lock, folders, load_state, locked_state
 
@@ -35,15 +36,22 @@ class Additions:
         """Start what slurmctld needs."""
 
 
-def up(spec: ClusterSpec, progress: Progress = silent, site: Additions | None = None) -> Cluster:
+def up(
+    spec: ClusterSpec,
+    progress: Progress = silent,
+    site: Additions | None = None,
+    sources: tuple[str, str] = ("", ""),
+) -> Cluster:
     """Bring a cluster up; returns when every node takes jobs. On any failure what was made is taken
-    down.
+    down. Its image is fetched where it is not here, from these `sources` (images.get).
 
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
     """
-    if why := namespaces.refusal(site=spec.of_root):
-        raise InfrastructureError(f"no virtual cluster can be made here: {why}")
-    host.require_programs()
+    _require_namespaces(spec)
+    image = images.get(spec.image, progress, *sources)
+    _require_namespaces(spec, image)
+    host.require_programs(str(image.tree))
+    packages = images.session_packages(image, progress)
     with cluster_lock(spec.name):
         state = load_state(spec.name)
         ended = dead_parts(state) if state is not None else []
@@ -60,7 +68,7 @@ def up(spec: ClusterSpec, progress: Progress = silent, site: Additions | None = 
             progress(f"cluster {spec.name}: remains of one that was killed are removed first{why}")
             _sweep(spec.name)
         try:
-            return Cluster(_build(spec, progress, site or Additions()))
+            return Cluster(_build(state_planned(spec, image, packages), progress, site))
         except BaseException:
             progress(f"cluster {spec.name}: failed, taking down what was made")
             with suppress(InfrastructureError):
@@ -144,9 +152,13 @@ def remedy(state: State, ended: list[str]) -> str:
     )
 
 
-def _build(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
-    begun = time.monotonic()
-    state = state_planned(spec)
+def _require_namespaces(spec: ClusterSpec, image: Image = images.OF_MACHINE) -> None:
+    if why := namespaces.refusal(str(image.tree), site=spec.of_root):
+        raise InfrastructureError(f"no virtual cluster can be made here: {why}")
+
+
+def _build(state: State, progress: Progress, site: Additions | None) -> State:
+    begun, spec, site = time.monotonic(), state.spec, site or Additions()
     _write_files(state)
     site.prepare(state)
     if os.geteuid() == 0:
@@ -172,7 +184,9 @@ def _build(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
     return state
 
 
-def state_planned(spec: ClusterSpec) -> State:
+def state_planned(
+    spec: ClusterSpec, image: Image = images.OF_MACHINE, packages: Path | None = None
+) -> State:
     """Addresses, cores and memory of a cluster on this machine, of which nothing is made."""
     usable = host.usable_cores()
     auto = "latency" if os.access("/dev/cpu_dma_latency", os.W_OK) else "spinner"
@@ -182,6 +196,9 @@ def state_planned(spec: ClusterSpec) -> State:
         spec=replace(spec, awake=auto if spec.awake == AUTO else spec.awake),
         phase="starting",
         boot_id=host.boot_id(),
+        image_digest=image.digest,
+        tree=str(image.tree),
+        python_packages=str(packages) if packages else None,
         addresses=plans.address_plan(spec.node_names()),
         cores=plans.core_plan(counts, usable),
         memory_bytes_per_node=plans.memory_per_node(memory_bytes, spec.nodes),
@@ -269,9 +286,13 @@ class Cluster(faults.Breakable):
                 switch.name: {"nodes": ",".join(switch.nodes), "switches": ",".join(switch.below)}
                 for switch in state.spec.switch_tree()
             },
-            "tree": state.spec.switches,
+            "switch_count": state.spec.switches,
             "isolated": state.spec.isolated,
             "awake": state.spec.awake,
+            "image": state.spec.image,
+            "image_digest": state.image_digest,
+            "tree": state.tree,
+            "python_packages": state.python_packages,
             "state_dir": str(where.root),
             "work_dir": str(where.work),
             "home_dir": str(where.home),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from records.errors import AssayError, ExitStatus
-from virtual_cluster import api
+from virtual_cluster import api, images
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ONE, ClusterSpec
 
@@ -45,6 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument("--nodes", type=int, default=4, help="number of nodes (default 4)")
     text = "cores of a node (default: the machine's cores divided among the nodes, at least 1)"
+    text = f"what hosts boot: {', '.join(images.names())}, the path of a root file system, or / for"
+    text += f" the programs of this machine (default: {images.DEFAULT})"
+    up.add_argument("--image", default=images.DEFAULT, help=text)
+    images.add_sources(up)
     up.add_argument("--cpus-per-node", type=int, metavar="K", help=text)
     text = f"speed of the links: {', '.join(NETWORKS)}"
     up.add_argument("--network", default="unlimited", help=text)
@@ -88,10 +92,10 @@ def _say(line: str) -> None:
 
 def _up(args: argparse.Namespace) -> None:
     shape = (args.nodes, args.cpus_per_node, args.network, args.switches)
-    spec = ClusterSpec(args.name, *shape, awake=args.awake)
+    spec = ClusterSpec(args.name, *shape, awake=args.awake, image=args.image)
     # Exit through the clean-up of `up` instead of ending at once.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    api.up(spec, _say)
+    api.up(spec, _say, sources=(args.mirror, args.snapshots))
 
 
 def _down(args: argparse.Namespace) -> None:
@@ -123,7 +127,9 @@ def _status(args: argparse.Namespace) -> None:
 
 def _shell(args: argparse.Namespace) -> None:
     cluster = api.load(args.name)
-    cluster.show([Path(__file__).resolve().parents[1], Path(sys.prefix)])  # it may call assay
+    packages = cluster.site_facts()["python_packages"]
+    read = [Path(__file__).resolve().parents[1], Path(sys.prefix)]  # it may call assay
+    cluster.show([*read, *([Path(packages)] if packages else [])])
     node, argv = _split_words(args.words)
     # A terminal interrupts the command, not the words that enter: it would be killed with these.
     argv = ["env", "--default-signal=INT", *(argv or ["/bin/bash", "-i"])]

@@ -4,11 +4,12 @@ of the files that they read; queries and orders to its Slurm, whose user may giv
 
 import re
 import secrets
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from records.waiting import DAEMON_S, NODE_S, NODES_S, scaled
-from virtual_cluster import host, namespaces
+from virtual_cluster import host, images, namespaces
 from virtual_cluster.host import failure, run, start, tries
 from virtual_cluster.spec import ONE, ClusterSpec
 from virtual_cluster.state import State, folders
@@ -157,11 +158,14 @@ def cluster_files(state: State) -> dict[str, str]:
         "etc/cgroup.conf": CGROUP_CONF,
         "etc/hosts": "".join(f"{address} {name}\n" for name, address in hosts.items()),
         "etc/slurm.conf": slurm_conf(state),
-        "bin/sbatch": sbatch_script(host.program("sbatch"), spec.node_names()[-1]),
+        "bin/sbatch": sbatch_script(host.program("sbatch", state.tree), spec.node_names()[-1]),
         "bin/begin-of-job": _text(f"awake-{spec.awake}.sh"),
         # Where nodes share processes, nothing distinguishes those of others from a job's.
         "bin/end-of-job": _text("end-of-job.sh") if spec.isolated else _NOTHING,
     }
+    if state.python_packages is not None:
+        words = images.python_words(state.python_packages, "assay")
+        files["bin/assay"] = f'{_NOTHING}exec {shlex.join(words)} "$@"\n'
     if spec.switches != ONE:
         files["etc/topology.conf"] = topology_conf(spec)
     if spec.awake == "spinner":

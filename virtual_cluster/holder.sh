@@ -1,33 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
-# holder.sh VIEW ROOT LOGIN: process 1 of a cluster (namespaces.py). VIEW is the folder where the root of
-# hosts is made, ROOT the cluster's, LOGIN the name of the login host.
+# holder.sh VIEW ROOT LOGIN [IMAGE]: process 1 of a cluster (namespaces.py). VIEW is the folder where the root
+# of hosts is made, ROOT the cluster's, LOGIN the name of the login host, IMAGE the root whose programs
+# hosts have, without it the machine's.
 . "${0%/*}/gate.sh"
 . "${0%/*}/binding.sh"
-view=$1 root=$2 login=$3
+view=$1 root=$2 login=$3 image=${4-}
 
-# What hosts see of the machine: its programs, and of /etc what anybody may read.
-bind_machine() {
+# What hosts see of the machine, or the image: its programs, and of /etc what anybody may read.
+bind_programs() {
     for name in bin sbin lib lib32 lib64 libx32; do
-        if [ -L "/$name" ]; then
-            cp -P "/$name" .
-        elif [ -d "/$name" ]; then
+        if [ -L "$image/$name" ]; then
+            cp -P "$image/$name" .
+        elif [ -d "$image/$name" ]; then
             mkdir "$name"
-            bind_read_only "/$name" "$name"
+            bind_read_only "$image/$name" "$name"
         fi
     done
-    for name in usr opt var/lib/dpkg; do
-        [ -d "/$name" ] || continue
+    # Of /opt of this machine an image's hosts see what they are shown.
+    [ -n "$image" ] || opt=opt
+    for name in usr $opt var/lib/dpkg; do
+        [ -d "$image/$name" ] || continue
         mkdir -p "$name"
-        bind_read_only "/$name" "$name"
+        bind_read_only "$image/$name" "$name"
     done
     if mountpoint -q /sys/fs/cgroup; then
         mkdir run/cgroup
         bind_read_only /sys/fs/cgroup run/cgroup
     fi
     mkdir etc
-    (cd /etc && find . ! -perm -o=r -prune -o ! -type s -print0) |
-        tar -C /etc -cf - --null --no-recursion -T - | tar -C etc -xf - --no-same-owner
+    (cd "$image/etc" && find . ! -perm -o=r -prune -o ! -type s -print0) |
+        tar -C "$image/etc" -cf - --null --no-recursion -T - | tar -C etc -xf - --no-same-owner
     for name in hosts passwd group nsswitch.conf; do
         rm -f "etc/$name"
         cp "$root/etc/$name" etc/
@@ -72,16 +75,17 @@ make_user() {
     kill "$!"
 }
 
-hostname "$login"
-ip link set lo up
-# Networks of hosts have their names here: what others remove below /run is unmounted with it.
-mount -t tmpfs -o mode=755,size=1m tmpfs "$root/networks"
 mount -t tmpfs -o mode=755,size=64m tmpfs "$view"
 mount --make-shared "$view"
 cd "$view"
-mkdir -p proc sys run/shown mnt root var/log
+mkdir -p proc sys run/shown run/networks mnt root var/log
 mkdir -m 1777 tmp var/tmp
-bind_machine
+# Networks of hosts have their names here.
+mount -t tmpfs -o mode=755,size=1m tmpfs run/networks
+mount --make-private run/networks
+bind_programs
+chroot . hostname "$login"
+chroot . ip link set lo up
 make_devices
 bind_cluster
 # A cluster of root mounts further what its hosts see and has no user namespace (foreign_cluster).

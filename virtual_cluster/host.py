@@ -8,7 +8,6 @@ identity is checked.
 
 import os
 import select
-import shutil
 import signal
 import subprocess
 import time
@@ -19,41 +18,49 @@ from pathlib import Path
 
 from records.errors import InfrastructureError
 from records.waiting import COMMAND_S, KILLED_S, scaled
+from virtual_cluster.images import MACHINE
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: The configuration file of Slurm, as hosts of a cluster see it.
 SLURM_CONF = "/cluster/etc/slurm.conf"
 SYSTEM_ENVIRONMENT = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "SLURM_CONF": SLURM_CONF}
 
-#: Program and the Debian package that brings it.
-PROGRAMS = {
+#: Programs that this machine must have, and their package.
+MACHINE_PROGRAMS = {
+    **dict.fromkeys(("nsenter", "unshare", "setpriv", "taskset", "mountpoint"), "util-linux"),
+    **{"pivot_root": "util-linux", "mount": "mount", "chroot": "coreutils", "find": "findutils"},
+}
+#: Programs that an image must have, and the Debian package that brings each.
+IMAGE_PROGRAMS = {
     **dict.fromkeys(("slurmctld", "slurmd", "scontrol", "sinfo", "squeue"), "slurm-wlm"),
     **dict.fromkeys(("sbatch", "salloc"), "slurm-wlm"),
     **dict.fromkeys(("ip", "tc"), "iproute2"),
-    **dict.fromkeys(("nsenter", "unshare", "setpriv", "taskset"), "util-linux"),
-    **dict.fromkeys(("pivot_root", "chrt"), "util-linux"),
-    **{"munged": "munge", "pgrep": "procps", "mount": "mount"},
+    **{"munged": "munge", "pgrep": "procps", "chrt": "util-linux", "hostname": "hostname"},
 }
 
 
-def program(name: str) -> str:
-    """Path of a system program; its bare name if it is not installed."""
-    return shutil.which(name, path=SYSTEM_PATH) or name
+def program(name: str, tree: str = MACHINE) -> str:
+    """Path of a system program as hosts of this image see it; its bare name if it has none."""
+    paths = (f"{folder}/{name}" for folder in SYSTEM_PATH.split(":"))
+    return next((path for path in paths if os.path.lexists(f"{tree}/{path}")), name)
 
 
-def missing_programs(needed: Mapping[str, str] = PROGRAMS) -> dict[str, str]:
-    """Programs that are not installed, each with its package."""
-    return {name: needed[name] for name in needed if not shutil.which(name, path=SYSTEM_PATH)}
+def missing_programs(tree: str = MACHINE, further: Mapping[str, str] = {}) -> dict[str, str]:
+    """Programs that this machine, or the image, does not have, each with its package."""
+    missing = {name: MACHINE_PROGRAMS[name] for name in MACHINE_PROGRAMS if program(name) == name}
+    needed = {**IMAGE_PROGRAMS, **further}
+    return missing | {name: needed[name] for name in needed if program(name, tree) == name}
 
 
-def require_programs(needed: Mapping[str, str] = PROGRAMS) -> None:
+def require_programs(tree: str = MACHINE, further: Mapping[str, str] = {}) -> None:
     """Raise InfrastructureError that names what to install."""
-    missing = missing_programs(needed)
-    if missing:
+    if missing := missing_programs(tree, further):
         packages = " ".join(sorted(set(missing.values())))
+        where = "" if tree == MACHINE else f" on this machine and in image {tree}"
         raise InfrastructureError(
-            f"the virtual cluster needs {', '.join(missing)}, not found in {SYSTEM_PATH}. "
-            f"Run, as root on Debian: make packages, or: apt-get install -y {packages}"
+            f"the virtual cluster needs {', '.join(missing)}, not found in {SYSTEM_PATH}{where}."
+            f" Run, as root on Debian: apt-get install -y {packages}; or use an image that has"
+            " them: assay image list"
         )
 
 

@@ -7,7 +7,6 @@
 . "${0%/*}/gate.sh"
 name=$1 view=$2 own=$3
 shift 3
-hostname "$name"
 cd "$view"
 while [ "$1" != -- ]; do
     mount --bind "$1" ".$2"
@@ -30,6 +29,7 @@ fi
 pivot_root . mnt
 cd /
 umount -l /mnt
+hostname "$name"
 mount -o remount,bind,ro /dev
 mount -o remount,bind,ro /
 while [ "$1" != -- ]; do

@@ -23,7 +23,8 @@ from pathlib import Path
 
 from records.errors import AssayError
 from virtual_cluster import spec as plans
-from virtual_cluster.host import run
+from virtual_cluster.host import program, run
+from virtual_cluster.images import MACHINE
 from virtual_cluster.spec import TOP, LinkSpeed, Switch
 from virtual_cluster.state import State, folders, locked_state
 
@@ -44,6 +45,7 @@ def holder(state: State) -> list[str]:
     user = [] if state.spec.of_root else ["--user", "--map-root-user"]
     spaces = [*user, "--mount", "--propagation=private", "--net", "--uts", "--ipc", *_PIDS]
     words = [where.view, where.root, state.spec.login_host]
+    words += [state.tree] if state.tree != MACHINE else []
     return ["unshare", *spaces, "sh", str(_HERE / "holder.sh"), *map(str, words)]
 
 
@@ -104,8 +106,8 @@ def _dressed(state: State, name: str, own: Sequence[str], writable: Sequence[str
     return ["sh", str(_HERE / "host.sh"), *words]
 
 
-#: What hosts see of the machine anyhow.
-_SEEN = ("/usr", "/opt", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/proc", "/sys", "/dev")
+#: What hosts have anyhow, of the machine or of the image; /opt only of the machine.
+SEEN = ("/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/proc", "/sys", "/dev")
 #: In the holder: ASIDE SOURCE TARGET. A folder is read-only in hosts if it is so when it is bound.
 _BIND = """\
 . "$1"
@@ -129,7 +131,9 @@ def show(state: State, wanted: Iterable[Path]) -> None:
     Raises AssayError for a folder that holds the cluster's own.
     """
     paths = {path for one in wanted for path in (one.absolute(), one.resolve()) if one.is_dir()}
-    asked = {str(path): _entry(path) for path in sorted(paths) if _is_hidden(path, paths)}
+    seen = SEEN if state.tree != MACHINE else (*SEEN, "/opt")
+    hidden = [path for path in sorted(paths) if not any(map(path.is_relative_to, seen))]
+    asked = {str(path): _entry(path) for path in hidden if not paths & {*path.parents}}
     if asked.items() <= state.shown.items():
         return
     above = folders(state.spec.name).root
@@ -157,13 +161,6 @@ def _show(state: State, path: str, place: str) -> None:
             run([*enter(state, name), "sh", "-e", "-c", _BIND_AGAIN, "sh", place, path])
 
 
-def _is_hidden(path: Path, paths: Iterable[Path]) -> bool:
-    """True if hosts do not see a folder, nor by another one of these."""
-    return not any(path.is_relative_to(seen) for seen in _SEEN) and not any(
-        above in paths for above in path.parents
-    )
-
-
 def _entry(path: Path) -> tuple[str, str]:
     """Its name below /run/shown where hosts have a folder of their own above it, and what tells it
     from a later one of the same path."""
@@ -176,7 +173,8 @@ def _entry(path: Path) -> tuple[str, str]:
 _STEPS = """\
 echo processes; mount -t proc proc /proc
 echo network; mount -t sysfs -o nosuid,nodev,noexec sysfs /sys
-echo links; ip link add b0 type bridge; ip link add v0 type veth peer name v1
+echo links
+[ -z "$*" ] || { "$@" link add b0 type bridge; "$@" link add v0 type veth peer name v1; }
 echo user; unshare --user --map-user=1000 --map-group=1000 true
 """
 _SPACES = ["--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
@@ -184,15 +182,17 @@ _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 _LIMITS = ("user", "mnt", "net", "pid", "uts", "ipc")
 
 
-def refusal(*, site: bool = False) -> str:
-    """Why no virtual cluster can be made here, with what helps; "" where one can.
+def refusal(tree: str = MACHINE, *, site: bool = False) -> str:
+    """Why no virtual cluster can be made here, with what helps; "" where one can. Links are tried
+    by the program of this image, where it is there.
 
     A cluster that looks like a `site` needs no user namespace, but root.
     """
     if site and os.geteuid() != 0:
         return "a cluster of several users needs root; run this as root"
     user = [] if site else ["--user", "--map-root-user"]
-    done = run(["unshare", *user, *_SPACES, "sh", "-e", "-c", _STEPS], check=False)
+    ip = ["chroot", tree, "ip"] if program("ip", tree) != "ip" else []
+    done = run(["unshare", *user, *_SPACES, "sh", "-e", "-c", _STEPS, "sh", *ip], check=False)
     if done.returncode == 0:
         return ""
     printed = (done.stderr.strip() or f"status {done.returncode}").splitlines()[0]
@@ -253,7 +253,7 @@ def make_network(state: State) -> None:
     for node in spec.node_names():
         words = ["unshare", "--net", "sh", "-c", _KEEP, "sh", str(networks / node)]
         run([*enter(state, "holder"), *words])
-    lines = [line for s in spec.switch_tree() for line in _switch_lines(s, networks)]
+    lines = [line for s in spec.switch_tree() for line in _switch_lines(s)]
     lines.append(f"addr add {addresses['login']}/{plans.PREFIX_LENGTH} dev {_bridge(TOP)}")
     _batch(state, "ip", lines)
     for node in spec.node_names():
@@ -294,7 +294,7 @@ def _link_ends(switch: str) -> tuple[str, str]:
     return f"u-{switch}", f"d-{switch}"
 
 
-def _switch_lines(switch: Switch, networks: Path) -> list[str]:
+def _switch_lines(switch: Switch) -> list[str]:
     """`ip` commands for a switch, its link to the one above, which exists, and its nodes' links."""
     bridge = _bridge(switch.name)
     lines = [f"link add {bridge} type bridge", f"link set {bridge} up"]
@@ -307,7 +307,7 @@ def _switch_lines(switch: Switch, networks: Path) -> list[str]:
         ]
     for node in switch.nodes:
         lines += [
-            f'link add {_port(node)} type veth peer name {NODE_DEVICE} netns "{networks / node}"',
+            f"link add {_port(node)} type veth peer name {NODE_DEVICE} netns /run/networks/{node}",
             f"link set {_port(node)} master {bridge} up",
         ]
     return lines
@@ -328,9 +328,10 @@ def _speed_lines(link: LinkSpeed, devices: Sequence[str], share: float = 1.0) ->
     ]
 
 
-def _batch(state: State, program: str, lines: list[str], node: str = "") -> None:
+def _batch(state: State, name: str, lines: list[str], node: str = "") -> None:
     """Run lines of `ip` or `tc` in the network of the login host, or of a node."""
     if lines:
-        inside = ["nsenter", f"--net={folders(state.spec.name).networks / node}", "--"]
-        words = [*enter(state, "holder"), *(inside if node else []), program, "-batch", "-"]
+        where = folders(state.spec.name)
+        inside = ["nsenter", f"--net={where.networks / node}", "--"] if node else []
+        words = [*enter(state, "holder"), *inside, "chroot", str(where.view), name, "-batch", "-"]
         run(words, stdin="\n".join(lines) + "\n")

@@ -11,6 +11,7 @@ from ipaddress import IPv4Address
 from itertools import cycle, pairwise
 
 from records.errors import AssayError
+from virtual_cluster.images import MACHINE
 
 ONE = "1"
 TOP = "top"
@@ -89,6 +90,7 @@ class ClusterSpec:
     where the caller may ask the kernel for it and "spinner" elsewhere.
     `cores`: in place of `cpus_per_node` the cores of each node by its name, letters and digits.
     `login_host` is the host name of the login environment.
+    `image` has the programs of its hosts: a name of virtual_cluster.images, a folder, or MACHINE.
     `of_root`: root makes it without user namespaces; its daemons are root's, and it may have
     several users (setup/foreign_cluster).
     """
@@ -103,6 +105,7 @@ class ClusterSpec:
     cores: dict[str, int] = field(default_factory=dict)
     login_host: str = "login"
     of_root: bool = False
+    image: str = MACHINE
 
     def __post_init__(self) -> None:
         if not NAME_PATTERN.fullmatch(self.name):

@@ -15,6 +15,7 @@ from records import waiting
 from records.errors import AssayError
 from records.files import write_whole
 from virtual_cluster.host import Process, boot_id, tries
+from virtual_cluster.images import MACHINE
 from virtual_cluster.spec import ClusterSpec
 
 
@@ -27,13 +28,13 @@ def state_root() -> Path:
 class Folders:
     """Folders of one cluster, below `root`: jobs are staged in `work`, which hosts see
     at this path; `programs` come first in PATH; `home` is the user's, whom hosts call assay;
-    `networks` are those of nodes, by name: not in /run/netns of the machine, which others remove;
-    hosts have `view` as root; `munge` has its key and socket."""
+    hosts have `view` as root, where the holder has the `networks` of nodes by name; `munge` has its
+    key and socket."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.work, self.programs = root, root / "work", root / "bin"
-        self.home, self.networks = root / "home", root / "networks"
-        self.view, self.munge = root / "view", root / "munge"
+        self.home, self.view, self.munge = root / "home", root / "view", root / "munge"
+        self.networks = self.view / "run/networks"
 
     def console(self, name: str) -> Path:
         """The output of a daemon or node as it starts; its own log is next to it."""
@@ -43,8 +44,8 @@ class Folders:
         """Make all of them; nobody but the caller may enter."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o700)
-        names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge", "networks"]
-        names += ["view", "aside"]
+        names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge", "view"]
+        names += ["aside"]
         names += [f"nodes/{node}" for node in nodes]
         for folder in (self.root / name for name in names):
             folder.mkdir(exist_ok=True)
@@ -68,6 +69,11 @@ class State:
     spec: ClusterSpec
     phase: str
     boot_id: str
+    #: Of `spec.image`: what tells it from others, and its folder on this machine.
+    image_digest: str = ""
+    tree: str = MACHINE
+    #: Where the Python packages of its sessions are; None: in this machine's own Python.
+    python_packages: str | None = None
     #: Drawn when it is brought up: tells it from others of its name.
     identity: str = field(default_factory=lambda: secrets.token_hex(16))
     addresses: dict[str, str] = field(default_factory=dict)

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay doctor`: requirements of Assay on a machine and of a site, looked at without a job: found
 or missing, with the command that installs or corrects each.
-
-The programs of a virtual cluster are in `setup/packages.txt`, each after the package that has it.
-Those of a package with "?", which not every release of Debian has, are optional.
 """
 
 import argparse
@@ -15,9 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
-from assay import BASE, ROOT, setup_command
 from assay.cli.arguments import JSON, argument, declared
-from assay.commands import output_of
 from assay.sites.description import EnvironmentDescription
 from assay.sites.loading import SlurmSite, load_site
 from assay.sites.site import Site
@@ -26,7 +21,8 @@ from assay.terminal import say
 from checks.common.session.launch_commands import LAUNCHERS, NO_MODULE
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
-from virtual_cluster import namespaces
+from virtual_cluster import images, namespaces
+from virtual_cluster.host import MACHINE_PROGRAMS
 
 #: Programs that every site needs where Assay is called → what has them.
 _EVERYWHERE = {
@@ -35,9 +31,9 @@ _EVERYWHERE = {
     "tar": "tar",
     "setpriv": "util-linux 2.24 or later",
 }
-#: Lines of a Debian package and the programs that a virtual cluster needs of it.
-PACKAGES = ROOT / "setup" / "packages.txt"
 _LEAST_PYTHON = (3, 11)
+#: What the command of a missing package begins with.
+_INSTALL = "apt-get install "
 
 _LOOK = """
 printf 'compiler=%%s\\n' "$(command -v %(compiler)s)"
@@ -77,22 +73,14 @@ def site_machine() -> Iterator[Requirement]:
 
 def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
     """Requirements on this machine to host a virtual cluster, besides those at any site."""
-    for line in PACKAGES.read_text().splitlines():
-        name, *programs = line.partition("#")[0].split() or [""]
-        package, in_every_release = name.rstrip("?"), not name.endswith("?")
-        for program in programs:
-            required = needed and in_every_release
-            yield _program(program, f"apt-get install {package}", needed=required)
-    has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
-    refusal = namespaces.refusal() if _path_of("unshare") else "apt-get install util-linux"
-    archives = sorted(str(path) for path in (BASE / "build/sources").glob("hpcc[_-]*.tar.gz"))
-    source, remedy = "".join(archives[:1]), setup_command("hpl-source")
-    yield Requirement("HPL's source, for check hpl", bool(archives), source, remedy, needed=False)
-    for what, found, seen, remedy in (
-        ("OpenBLAS", has_blas, "ldconfig knows it" * has_blas, "apt-get install libopenblas-dev"),
-        ("namespaces for a virtual cluster", not refusal, "tried", refusal),
-    ):
-        yield Requirement(what, found, seen, remedy, needed)
+    for program, package in MACHINE_PROGRAMS.items():
+        yield _program(program, f"{_INSTALL}{package}", needed=needed)
+    image = images.found(images.DEFAULT)
+    tree, what = str(image.tree) if image else "", f"image {images.DEFAULT}"
+    remedy = "assay image get (assay cluster up does it too)"
+    yield Requirement(what, image is not None, tree, remedy, needed=False)
+    refusal = namespaces.refusal(tree) if _path_of("unshare") else f"{_INSTALL}util-linux"
+    yield Requirement("namespaces for a virtual cluster", not refusal, "tried", refusal, needed)
 
 
 def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
@@ -123,13 +111,13 @@ def site_requirements(site_name: str) -> Iterator[Requirement]:
     environments = site.description.environments.items()
     if not isinstance(site, SlurmSite):
         for name, environment in environments:
-            where = shutil.which(environment.compiler)
-            packages = " ".join(environment.packages)
-            remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
-            if environment.spack_view and where is None:
+            where = site.slurm_output("sh", "-c", 'command -v "$0"', environment.compiler)
+            remedy = "see the site's site.yaml, or bring up a cluster with another --image"
+            if environment.spack_view and not where:
                 yield _not_built(site, name)
             else:
-                yield Requirement(f"environment {name}", where is not None, where or "", remedy)
+                # No image has all of them: PVM is in debian-12 alone.
+                yield Requirement(f"environment {name}", bool(where), where, remedy, needed=False)
         return
     yield _slurm(site)
     for name, environment in environments:
@@ -188,10 +176,6 @@ def _environment(
         remedy = f"name a BLAS as `blas` in {file}, or the module that holds it"
         seen = linked.said if linked.status else ""
         yield Requirement(f"{what}: BLAS {link}", linked.status == 0, seen, remedy)
-
-
-#: What the command of a missing package begins with.
-_INSTALL = "apt-get install "
 
 
 def doctor_command(arguments: argparse.Namespace) -> int:

@@ -24,6 +24,10 @@ COMMANDS = {
     "cluster": Command(
         "a virtual Slurm cluster on this machine", "virtual_cluster.command:add_arguments"
     ),
+    "image": Command(
+        "what hosts of a virtual cluster boot, in place of this machine's programs",
+        "virtual_cluster.images:add_arguments",
+    ),
     "build": Command(
         "build a site's MPI libraries and our programs on each", "assay.cli.site:declare_build"
     ),

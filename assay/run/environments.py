@@ -69,7 +69,7 @@ class KeptBuilds:
     def __init__(
         self, site: Site, run: RunDirectory, work: WorkFolder, names: Collection[str]
     ) -> None:
-        self._work, self._folder = work, kept_folder()
+        self._work, self._folder, self._here = work, kept_folder(), site.here
         #: The digest of each program when it was made, by path.
         self._made: dict[str, str] = {}
         common = _digest(
@@ -134,7 +134,7 @@ class KeptBuilds:
         digests: dict[str, str | None] = {}
         for path in paths:
             # Jobs find the name of a command by themselves.
-            digest = _digest_now(path) if Path(path).is_absolute() else ""
+            digest = _digest_now(str(self._here(path))) if Path(path).is_absolute() else ""
             if digest != self._made.get(path, digest):
                 return digests, f"program {path} is not what was built"
             digests[Path(path).name] = digest or None

@@ -183,6 +183,6 @@ def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
         blas=" ".join(blas.link_words()) if blas else None,
         settings={**defaults, **described.chosen},
         preload=described.preload or None,
-        packages={name: output_of([*_VERSION, name]) or None for name in described.packages},
+        packages={name: site.slurm_output(*_VERSION, name) or None for name in described.packages},
         spack=msgspec.convert(site.spack_facts(name), SpackBuild | None),
     )

@@ -24,7 +24,6 @@ import secrets
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -120,12 +119,6 @@ def _remove(path: Path) -> None:
     subprocess.run(["rm", "-rf", "--", path], capture_output=True, check=False)
 
 
-#: Starts ReFrame in an interpreter that imports from where this one does.
-_START = (
-    "import runpy; runpy.run_module('checks.common.session.command_line', None, '__main__', True)"
-)
-
-
 class Session:
     """A running ReFrame session in a work folder that was made fresh for it. Use as a context
     manager: leaving it ends the session.
@@ -153,7 +146,7 @@ class Session:
         policy = "async" if allocation or at_once else "serial"
         session = CHECKS / "common" / "session"
         reframe = [
-            *(sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path}; {_START}"),
+            *site.python_words("checks.common.session.command_line"),
             *(f"--config-file={session / 'settings.py'}", f"--checkpath={session / 'launches.py'}"),
             *("--run", f"--exec-policy={policy}", "--exec-order=name", "--keep-stage-files"),
         ]

@@ -20,7 +20,8 @@ from records.errors import AssayError, UnreachableError
 from records.run.provenance import SiteAsRun
 from records.site.topology import TopologyDescription
 from reports.notation.units import count_text
-from virtual_cluster import Cluster, load, planned
+from virtual_cluster import Cluster, images, load, planned
+from virtual_cluster.namespaces import SEEN
 
 _OPTION_VALUE = re.compile(r"[\w.,@%+=:/-]+")
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
@@ -167,18 +168,38 @@ class VirtualSite(Site):
         """None: the cluster's hosts have an environment of their own."""
         return {}
 
+    def python_words(self, module: str) -> list[str]:
+        """Of an image its own Python, in which packages of another version are of no use."""
+        if (packages := self._facts["python_packages"]) is None:
+            return super().python_words(module)
+        return images.python_words(packages, module)
+
+    def here(self, path: str) -> Path:
+        """Of an image its own, which may be a link to another place in it."""
+        seen = any(Path(path).is_relative_to(folder) for folder in SEEN)
+        return Path(self._facts["tree"], path.lstrip("/")) if seen else Path(path)
+
+    def hpl_source(self) -> str:
+        """Where this machine has none, the image's."""
+        brought = Path(self._facts["tree"], "usr/src/hpcc_1.5.0.orig.tar.gz")
+        own = super().hpl_source()
+        return str(brought) if brought.is_file() and not Path(own).is_file() else own
+
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
-        """Of the machine, the cluster's hosts have its programs alone."""
-        self._cluster.show(folders)
+        """Of the machine, the cluster's hosts have its programs alone, or those of their image."""
+        packages = self._facts["python_packages"]
+        self._cluster.show([*folders, *([Path(packages)] if packages else [])])
 
     def identity(self) -> str:
         """A cluster that is brought up anew is another one."""
         return str(self._facts["identity"])
 
     def provenance(self) -> SiteAsRun:
-        """As of every site, with the tree of switches and how cores are kept awake."""
-        tree, awake = self._facts["tree"], self._facts["awake"]
-        return replace(super().provenance(), virtual=True, switches=tree, cores_awake=awake)
+        """As of every site, with the tree of switches, how cores are kept awake, and the image."""
+        facts = self._facts
+        own = {"switches": facts["switch_count"], "cores_awake": facts["awake"]}
+        own |= {name: facts[name] for name in ("image", "image_digest")}
+        return replace(super().provenance(), virtual=True, **own)
 
 
 def _storage(folder: str, *, shared: bool = True) -> StorageDescription:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from assay import BASE, setup_command
-from assay.commands import Pause, run_command
+from assay.commands import Pause, python_words, run_command
 from assay.schema.document import did_you_mean, listed
 from assay.schema.model import Variant
 from assay.sites.description import VALUE, EnvironmentDescription, SiteDescription
@@ -60,6 +60,14 @@ class Site(ABC):
     @abstractmethod
     def variables(self) -> dict[str, str]:
         """Variables of this machine with which commands and jobs of the site begin."""
+
+    def python_words(self, module: str) -> list[str]:
+        """The words that run a module of Assay where launches are submitted, for `command`."""
+        return python_words(module)
+
+    def here(self, path: str) -> Path:
+        """The path on this machine of a file that launches see at `path`."""
+        return Path(path)
 
     def ask(
         self,
@@ -116,7 +124,7 @@ class Site(ABC):
         source, missing = self.hpl_source(), dict[str, dict[str, str]]()
         features: dict[str, set[str]] = {}
         for name, environment in described.environments.items():
-            reasons = {program: _absence(path) for program, path in environment.programs.items()}
+            reasons = {name: self._absence(path) for name, path in environment.programs.items()}
             missing[name] = {program: why for program, why in reasons.items() if why}
             features[name] = {
                 *environment.features,
@@ -160,9 +168,18 @@ class Site(ABC):
             environment["programs"] = {
                 program: expanded(path)
                 for program, path in environment["programs"].items()
-                if not _absence(path)
+                if not self._absence(path)
             }
         return data
+
+    def _absence(self, path: str) -> str | None:
+        """Why a foreign program is not offered; None where it is there or the launch looks."""
+        if fault := unset_fault(path):
+            return f"{path}: {fault}"
+        there = expanded(path)
+        if "/" in there and not self.here(there).exists():
+            return f"{there} does not exist"
+        return None
 
     def preparation(self, environment: str) -> list[str]:
         """Shell lines by which jobs and probes make their shell ready for an environment."""
@@ -267,16 +284,6 @@ class Site(ABC):
             )
         facts: dict[str, Any] = json.loads(path.read_bytes())
         return facts
-
-
-def _absence(path: str) -> str | None:
-    """Why a foreign program is not offered; None where it is there or looked for by the launch."""
-    if fault := unset_fault(path):
-        return f"{path}: {fault}"
-    there = expanded(path)
-    if "/" in there and not Path(there).exists():
-        return f"{there} does not exist"
-    return None
 
 
 def _varied(

@@ -9,15 +9,16 @@ import pytest
 
 from assay.cli import main
 from assay.tests.published_forms import published
-from virtual_cluster import Cluster, ClusterSpec, down, up
+from virtual_cluster import Cluster, down, up
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """Of four nodes. What is built on it once is built for all."""
     from assay.tests.test_run_on_cluster import CLUSTER  # slow: only tests on clusters
+    from virtual_cluster.tests.clusters import booted
 
-    made = up(ClusterSpec(CLUSTER, nodes=4, network="unlimited"), lambda _: None)
+    made = up(booted(CLUSTER, nodes=4, network="unlimited"), lambda _: None)
     yield made
     down(made.name)
 

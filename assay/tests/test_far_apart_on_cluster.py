@@ -8,7 +8,8 @@ import pytest
 from assay.tests.test_in_one_job import in_job
 from assay.tests.test_run_on_cluster import campaign, own_name, records_of, run, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
-from virtual_cluster import ClusterSpec, down, up
+from virtual_cluster import down, up
+from virtual_cluster.tests.clusters import booted
 
 __all__ = ["in_job", "pytestmark"]
 CLUSTER = own_name("h")
@@ -21,7 +22,7 @@ HOPS = (
 
 @pytest.fixture(scope="module")
 def cluster():
-    made = up(ClusterSpec(CLUSTER, nodes=4, switches="2"), lambda _: None)
+    made = up(booted(CLUSTER, nodes=4, switches="2"), lambda _: None)
     yield made
     down(made.name)
 

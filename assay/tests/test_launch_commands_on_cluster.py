@@ -17,18 +17,18 @@ from assay.tests.test_run_on_cluster import own_name
 from checks.common.json_lines import TOKEN
 from checks.common.session.launch_commands import launch_words
 from checks.common.sources import LIBRARY
-from virtual_cluster import ClusterSpec, down, up
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER
+from virtual_cluster import down, up
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, booted, lacking
 
 CLUSTER = own_name("l")
 NEEDED = ("mpiexec.hydra", "mpirun.openmpi")
 #: What Open MPI 5 alone may lack.
-PRRTE = {name: shutil.which(name) for name in ("prte", "prun")}
-MISSING = [program for program in NEEDED if shutil.which(program) is None]
+PRRTE = not lacking("prte", "prun")
+MISSING = lacking(*NEEDED)
 
 pytestmark = [
     *NEEDS_CLUSTER,
-    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make setup"),
+    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make packages"),
 ]
 
 SITE = """\
@@ -79,9 +79,7 @@ class OnCluster(SlurmSite):
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sites")
     (folder / "here").mkdir()
-    cluster = up(
-        ClusterSpec(CLUSTER, nodes=2, cpus_per_node=2, network="unlimited"), lambda _: None
-    )
+    cluster = up(booted(CLUSTER, nodes=2, cpus_per_node=2, network="unlimited"), lambda _: None)
     init = Path(cluster.site_facts()["home_dir"]) / "init.sh"
     init.write_text('module() { [ "$2" = any/1 ] || return 1; export LOADED=any/1; }\n')
     text = SITE.format(init=init, mpirun=shutil.which("mpirun.openmpi"))
@@ -126,7 +124,7 @@ def test_ranks_lie_as_asked_with_the_variables_of_site_and_harness(site, name):
 
 
 @pytest.mark.skipif(
-    not all(PRRTE.values()),
+    not PRRTE,
     reason="needs prte and prun on the PATH, which Debian 12 lacks: build PRRTE 3 on PMIx 5,"
     " or Open MPI 5 by assay build --site virtual-newer",
 )
@@ -137,8 +135,7 @@ def test_daemons_of_prrte_start_ranks_on_all_nodes_and_end_with_the_launch(site)
     subprocess.run(keeper, check=True)
     folder.chmod(0o777)
     words = ["./session.sh", "prte", "60", *launch_words("assay-prte", 4, 2), "hostname"]
-    path = f"{Path(PRRTE['prun'] or '').parent}:$PATH"
-    text = f"cd {folder} && PATH={path} {shlex.join(words)}; s=$?; srun ps -e -o comm=; exit $s"
+    text = f"cd {folder} && {shlex.join(words)}; s=$?; srun ps -e -o comm=; exit $s"
     status, output = in_job(site, "srun", ["sh", "-c", text])
     assert status == 0, output
     lines = Counter(output.splitlines())

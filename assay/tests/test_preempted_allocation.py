@@ -19,8 +19,9 @@ from assay.tests.test_run_on_cluster import (
     the_run,
     wait_for,
 )
-from virtual_cluster import ClusterSpec, down, up
 from virtual_cluster import daemons as configuration
+from virtual_cluster import down, up
+from virtual_cluster.tests.clusters import booted
 from virtual_cluster.tests.clusters import run_in as slurm
 
 __all__ = ["in_job", "pytestmark"]
@@ -46,7 +47,7 @@ def cluster():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(configuration, "slurm_conf", with_preemption)
-        made = up(ClusterSpec(CLUSTER, nodes=2, network="unlimited"), lambda _: None)
+        made = up(booted(CLUSTER, nodes=2, network="unlimited"), lambda _: None)
     yield made
     down(CLUSTER)
 

@@ -2,7 +2,6 @@
 """Whole runs on a real virtual cluster: kill -9, power cuts, shared memory, daemons that stay."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from records.run.plan import Plan
 from records.run.record import read_records
 from virtual_cluster.host import tries
 from virtual_cluster.tests import clusters
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER, processes_of
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, lacking, processes_of
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
 own_name = clusters.own_name
@@ -24,7 +23,7 @@ SITE = f"virtual:{CLUSTER}"
 #: Processor time of a rank that exchanges messages; starting MPI takes less.
 STARTED_S = 0.5
 NEEDED = ("mpicc.mpich", "mpicc.openmpi", "lamboot")
-MISSING = [program for program in NEEDED if shutil.which(program) is None]
+MISSING = lacking(*NEEDED)
 
 pytestmark = [
     *NEEDS_CLUSTER,
@@ -60,7 +59,7 @@ PING_PONG = "  - check: pt2pt\n    fixed: {sizes: [1000], iterations: 10, warmup
 ENDLESS = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
 ENDLESS_PVM = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 100000}\n"
 needs_pvm = pytest.mark.skipif(
-    shutil.which("pvmd") is None, reason="needs PVM, which Debian 13 lacks: run make packages"
+    bool(lacking("pvmd")), reason="needs PVM, which image debian-12 has: ASSAY_TEST_IMAGE"
 )
 
 

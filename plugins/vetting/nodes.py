@@ -3,14 +3,12 @@
 draining an unfit one and resuming it, by the site's policy."""
 
 import os
-import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from threading import Lock
 from typing import Annotated
 
@@ -18,7 +16,7 @@ import msgspec
 from ClusterShell.NodeSet import NodeSet
 
 from assay import ROOT
-from assay.commands import python_folders, run_command
+from assay.commands import python_folders, python_words, run_command
 from assay.sites.site import Site
 from checks.common.slurm.commands import Answer, Slurm, fields
 from plugins.vetting.folder import VetFolder
@@ -44,17 +42,12 @@ exec "$@"
 """
 
 
-def own_command() -> str:
-    """The `assay` that runs now."""
-    return str(Path(sys.executable).with_name("assay"))
-
-
 def vet_by_slurm(
     site: Site, nodes: Sequence[str], folder: VetFolder, words: Sequence[str], *, link: bool
 ) -> list[Vetting]:
     """Vet each node by a job of its own, side by side where nodes share no cores; a node that gets
     no job is suspect. `words` are those of `assay` on a node, `link`: it has the step."""
-    reference = None
+    reference, ours = None, site.python_words("assay")
     with suppress(OSError, msgspec.MsgspecError):
         reference = folder.reference()
     folder.path.mkdir(parents=True, exist_ok=True)
@@ -78,7 +71,7 @@ def vet_by_slurm(
     def vet(node: str) -> Vetting:
         neighbours = neighbours_of(node)
         access = [*site.description.access, f"--immediate={_WAIT_S}", "--exclusive", "--time=2"]
-        job = _job([*access, "--job-name=assay-vet"], node, neighbours, words)
+        job = _job([*access, "--job-name=assay-vet"], node, neighbours, [*ours, *words])
         (vetting,) = _vetted(lambda: site.ask(job, limit_s=_LIMIT_S), [node])
         held.difference_update(neighbours)
         return vetting
@@ -110,7 +103,8 @@ def vet_in_job(words: Sequence[str], *, link: bool) -> list[Vetting]:
         return _vetted(lambda: run_command(job, os.environ, limit_s=_LIMIT_S), vetted)
 
     sizes = [f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
-    found = step([*_SRUN, "--overlap", *sizes, own_command(), *words], nodes)
+    words = [*python_words("assay"), *words]
+    found = step([*_SRUN, "--overlap", *sizes, *words], nodes)
     order = {one.node: WORDS.index(one.word) for one in found}
 
     def links(group: Sequence[str]) -> list[Vetting]:
@@ -132,7 +126,7 @@ def _job(
     named = [node, *neighbours]
     sizes = [f"--nodes={len(named)}", f"--ntasks={len(named)}", f"--nodelist={','.join(named)}"]
     linked = [f"--neighbour={','.join(neighbours)}"] if neighbours else []
-    task = ["sh", "-c", _TASK, "sh", node, own_command(), *words, *linked]
+    task = ["sh", "-c", _TASK, "sh", node, *words, *linked]
     return [*_SRUN, *options, *sizes, "--wait=1", "--chdir=/", *task]
 
 

@@ -52,7 +52,8 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     `in_one_job`: launches were steps of an allocation.
 
     `access` are the options of every sbatch; `switches` is the tree of switches of a virtual
-    cluster, `cores_awake` how it keeps cores awake while a job runs: latency, spinner or nothing;
+    cluster, `cores_awake` how it keeps cores awake while a job runs: latency, spinner or nothing,
+    `image` what its hosts boot, "/" for the programs of the machine, with its digest;
     `partition_nodes`, all nodes of the partition and kind, in service or not.
     """
 
@@ -69,6 +70,8 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     network: Network = Network()
     switches: str | None = None
     cores_awake: str | None = None
+    image: str | None = None
+    image_digest: str | None = None
     asked_as: SiteWord | None = None
     builds: Literal["spack", "distribution"] | None = None
     nodes_left_out: list[Word] | None = None

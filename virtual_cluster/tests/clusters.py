@@ -6,25 +6,36 @@ import secrets
 import subprocess
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import virtual_cluster
-from virtual_cluster import host, namespaces
+from virtual_cluster import host, images, namespaces
 from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import state_root
 
-MISSING = host.missing_programs()
-REASON = f"missing: {', '.join(MISSING)}" if MISSING else namespaces.refusal()
+#: What clusters of tests boot: the image that is named, else the programs of this machine.
+IMAGE = os.environ.get("ASSAY_TEST_IMAGE") or (
+    images.DEFAULT if host.missing_programs() else images.MACHINE
+)
+REASON = namespaces.refusal()
+booted = partial(ClusterSpec, image=IMAGE)
 NEEDS_CLUSTER = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}"),
 ]
 #: What a test waits for comes soon, or late on a loaded machine, or never.
 PATIENCE_S = 300.0
+
+
+def lacking(*programs: str) -> list[str]:
+    """Programs that hosts of a cluster of tests do not have, once its image is here."""
+    image = images.found(IMAGE)
+    return [one for one in programs if image and host.program(one, str(image.tree)) == one]
 
 
 def own_name(kind: str) -> str:
@@ -37,7 +48,7 @@ def made(kind: str, **spec: Any) -> Iterator[Cluster]:
     """A cluster that is taken down whatever happens."""
     name = own_name(kind)
     try:
-        yield virtual_cluster.up(ClusterSpec(name, **spec))
+        yield virtual_cluster.up(booted(name, **spec))
     finally:
         virtual_cluster.down(name)
 

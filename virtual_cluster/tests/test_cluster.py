@@ -17,10 +17,10 @@ from records.errors import AssayError
 from virtual_cluster import host, namespaces
 from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.command import main
-from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
     PATIENCE_S,
+    booted,
     on_nodes,
     received,
     run_in,
@@ -50,7 +50,7 @@ def test_jobs_run_beside_those_of_another_cluster_and_down_leaves_nothing(
 ) -> None:
     links = host.run(["ip", "-o", "link"]).stdout.count("\n")
     mounts = Path("/proc/self/mountinfo").read_text()
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=4))
+    cluster = virtual_cluster.up(booted(name, nodes=4))
     assert set(on_nodes(cluster, "hostname")) == {"n1", "n2", "n3", "n4"}
     for one in (cluster, shared):
         assert run_in(one, "srun", "-N2", "id", "-un").split() == ["assay"] * 2
@@ -77,7 +77,7 @@ def test_jobs_run_beside_those_of_another_cluster_and_down_leaves_nothing(
 @pytest.mark.parametrize("where", ["login", "n1"])
 def test_a_command_that_was_stopped_does_not_hold_up_the_end(name: str, where: str) -> None:
     """`nsenter` stops with its child, and what has not been reaped holds a PID namespace."""
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=1))
+    cluster = virtual_cluster.up(booted(name, nodes=1))
     spaces = spaces_of(name)
     stops = ["sh", "-c", "kill -STOP $$; true"]
     command = cluster.user_command(stops) if where == "login" else cluster.node_command("n1", stops)
@@ -91,7 +91,7 @@ def test_a_command_that_was_stopped_does_not_hold_up_the_end(name: str, where: s
 
 def test_what_a_job_can_reach_is_its_clusters_own(name: str, tmp_path: Path) -> None:
     """`rm -rf` of a wrong variable harms nothing but what jobs have made."""
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
+    cluster = virtual_cluster.up(booted(name, nodes=2))
     shown, kept = tmp_path / "shown", tmp_path / "kept"
     for folder in (shown, kept):
         folder.mkdir()
@@ -149,7 +149,7 @@ def test_folders_are_shown_at_their_own_paths_read_only_also_anew(
 
 def test_a_cluster_that_is_up_is_not_made_again(shared: Cluster) -> None:
     with pytest.raises(AssayError, match=f"assay cluster down --name {shared.name}"):
-        virtual_cluster.up(ClusterSpec(shared.name))
+        virtual_cluster.up(booted(shared.name))
     assert set(on_nodes(shared, "hostname")) == {"n1", "n2", "n3", "n4"}
 
 
@@ -166,7 +166,7 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
         os.kill(state.processes["slurmctld"].pid, 9)
         wait_for(lambda: not state.runs("slurmctld"))
     said: list[str] = []
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2), said.append)
+    cluster = virtual_cluster.up(booted(name, nodes=2), said.append)
     assert "remains" in said[0]
     assert run_in(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
 
@@ -174,7 +174,7 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
 def test_an_up_that_fails_takes_down_what_it_made(name: str, monkeypatch) -> None:
     monkeypatch.setattr("virtual_cluster.daemons.CGROUP_CONF", "CgroupPlugin=absent\n")
     with pytest.raises(AssayError, match=r"node n\d ended at once"):
-        virtual_cluster.up(ClusterSpec(name, nodes=2))
+        virtual_cluster.up(booted(name, nodes=2))
     assert traces(name) == {}
 
 
@@ -300,7 +300,7 @@ def test_apparmor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_slurm_knows_the_tree_and_messages_go_through_it(name: str) -> None:
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=4, network="gigabit", switches="2"))
+    cluster = virtual_cluster.up(booted(name, nodes=4, network="gigabit", switches="2"))
     before = received(cluster, "d-s1")
     send(cluster, "n1", "n2")
     near = received(cluster, "d-s1") - before

@@ -16,9 +16,9 @@ from records.errors import AssayError
 from virtual_cluster import Cluster, faults, host
 from virtual_cluster.api import state_of
 from virtual_cluster.host import inside
-from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
+    booted,
     made,
     run_in,
     sleepers,
@@ -53,7 +53,7 @@ def test_a_node_without_power_comes_back(pair: Cluster) -> None:
 
 def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: str) -> None:
     """On a new cluster: Slurm saves a job at once where it saved none in the last seconds."""
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
+    cluster = virtual_cluster.up(booted(name, nodes=2))
     waits = ["srun", "-N1", "-wn1", "sh", "-c", "sleep 1000; echo through"]
     with (
         subprocess.Popen(cluster.user_command(waits), cwd="/", stdout=subprocess.PIPE) as job,
@@ -67,7 +67,7 @@ def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: 
         wait_for(lambda: not any(state.runs(part) for part in ("munged", "n2")))
         remedy = f"assay cluster revive --name {name}"
         with pytest.raises(AssayError, match=f"munged, n2 have ended; .*{remedy}"):
-            virtual_cluster.up(ClusterSpec(name))
+            virtual_cluster.up(booted(name))
         os.kill(state.processes["slurmctld"].pid, signal.SIGKILL)
         wait_for(lambda: not state.runs("slurmctld"))
         with pytest.raises(AssayError, match=remedy) as told:
@@ -85,7 +85,7 @@ def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: 
 
 
 def test_a_node_and_a_link_between_switches_are_made_slow_and_mended(name: str) -> None:
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2, network="gigabit", switches="2"))
+    cluster = virtual_cluster.up(booted(name, nodes=2, network="gigabit", switches="2"))
 
     def rates(place: str, *devices: str) -> set[str]:
         enter = cluster.admin_command(["tc", "qdisc", "show", "dev"], place)

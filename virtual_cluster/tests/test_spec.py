@@ -58,10 +58,10 @@ def test_memory_is_shared_out_in_whole_mebibytes() -> None:
 
 
 def test_missing_packages_are_named(monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(namespaces, "refusal", lambda **_: "")
+    monkeypatch.setattr(namespaces, "refusal", lambda *_, **__: "")
     missing = {"munged": "munge", "slurmd": "slurm-wlm"}
-    monkeypatch.setattr(host, "missing_programs", lambda _: missing)
-    assert main(["up", "--name", "t-none"]) == 4
+    monkeypatch.setattr(host, "missing_programs", lambda *_: missing)
+    assert main(["up", "--name", "t-none", "--image", "/"]) == 4
     assert "apt-get install -y munge slurm-wlm" in capsys.readouterr().err
 
 

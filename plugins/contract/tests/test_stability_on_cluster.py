@@ -18,11 +18,11 @@ from assay.tests.test_run_on_cluster import ASSAY, own_name, wait_for
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from plugins.contract.stability.ledger import ClusterLook, WatchFolder
 from plugins.contract.stability.result import OutagePart, stability_result
-from virtual_cluster import Cluster, ClusterSpec, down, host, revive, up
+from virtual_cluster import Cluster, down, host, revive, up
 from virtual_cluster.api import state_of
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import folders
-from virtual_cluster.tests.clusters import run_in
+from virtual_cluster.tests.clusters import booted, run_in
 
 __all__ = ["pytestmark"]
 NAME = own_name("s")
@@ -110,7 +110,7 @@ class Rehearsal:
 
 @pytest.fixture
 def rehearsal(tmp_path: Path) -> Iterator[Rehearsal]:
-    cluster = up(ClusterSpec(NAME, nodes=4, cpus_per_node=1), lambda _: None)
+    cluster = up(booted(NAME, nodes=4, cpus_per_node=1), lambda _: None)
     facts = cluster.site_facts()
     full, closed = (Path(facts["home_dir"]) / name for name in ("full", "closed"))
     try:

@@ -17,7 +17,6 @@ from assay.tests.test_run_on_cluster import pytestmark, wait_for
 from checks.common.slurm.commands import fields
 from plugins.vetting.judge import KindReference, Level, Reference, Vetting, vetting_of
 from plugins.vetting.local import build_program, program_path
-from plugins.vetting.nodes import own_command
 from records.errors import ExitStatus
 from records.files import write_whole
 from records.forms import as_bytes
@@ -28,6 +27,8 @@ from virtual_cluster.namespaces import to_user
 from virtual_cluster.state import folders, load_state
 from virtual_cluster.tests.clusters import made, run_in
 
+#: The `assay` of these tests.
+OWN = str(Path(sys.executable).with_name("assay"))
 __all__ = ["pytestmark"]
 PAGE = Path(__file__).parents[1] / "docs" / "vetting.md"
 SITE = """\
@@ -174,7 +175,7 @@ def prepared(cluster: Cluster, name: str, *, unfit: bool, made_at: str = PAST) -
     folder = Path(cluster.site_facts()["work_dir"]) / name
     (folder / "site-config" / "mysite").mkdir(parents=True)
     (folder / "site-config" / "mysite" / "site.yaml").write_text(SITE.format(folder=folder))
-    words = [own_command(), "vet", "--local", "--json", "--unkept", "--steps=facts"]
+    words = [OWN, "vet", "--local", "--json", "--unkept", "--steps=facts"]
     vetting = vetting_of(ended(on_n1(cluster, folder, *words)).stdout)
     lost = {"file_systems./scratch": "lustre"} if unfit else {}
     write_reference(folder, vetting, made_at, **lost)
@@ -183,7 +184,7 @@ def prepared(cluster: Cluster, name: str, *, unfit: bool, made_at: str = PAST) -
 
 def vet(cluster: Cluster, folder: Path, *words: str, inside: str = "") -> Ended:
     """How `assay vet` ends on n1 as Slurm's prolog."""
-    argv = [own_command(), "vet", "--local", "--site=mysite", "--drain", "--by-slurm"]
+    argv = [OWN, "vet", "--local", "--site=mysite", "--drain", "--by-slurm"]
     argv += [word.replace("{mount}", MOUNT) for word in words]
     if not inside:
         return ended(on_n1(cluster, folder, *argv))
@@ -237,7 +238,7 @@ def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: st
 def test_a_history_that_cannot_be_read_drains_no_node_and_is_named(cluster: Cluster) -> None:
     folder = prepared(cluster, "history", unfit=True)
     (folder / "history.sqlite").write_text("no history")
-    words = [own_command(), "vet", "--site=mysite", "--drain", "--steps=facts", "n1"]
+    words = [OWN, "vet", "--site=mysite", "--drain", "--steps=facts", "n1"]
     asked = ended(on_n1(cluster, folder, *words))
     (line,) = asked.stdout.splitlines()
     assert "n1 is unfit: file_systems./scratch is none, not lustre" in line
@@ -250,7 +251,7 @@ def test_a_history_that_cannot_be_read_drains_no_node_and_is_named(cluster: Clus
 
 def in_job(cluster: Cluster, nodes: int, *words: str) -> Ended:
     folder = f"--folder={cluster.site_facts()['home_dir']}/job"
-    argv = ["salloc", "--quiet", f"-N{nodes}", own_command(), "vet", "--job", folder, *words]
+    argv = ["salloc", "--quiet", f"-N{nodes}", OWN, "vet", "--job", folder, *words]
     return ended(cluster.user_command(argv))
 
 
@@ -276,7 +277,7 @@ def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluste
     lines = re.search(r"```\n(HealthCheckProgram=.*?)```", PAGE.read_text(), re.DOTALL)
     assert block and lines
     script = folder / "assay-vet"
-    text = block[1].replace("/shared/assay/.venv/bin/assay", own_command())
+    text = block[1].replace("/shared/assay/.venv/bin/assay", OWN)
     text = text.replace("/var/log/assay-vet.log", f"{folder}/log")
     text = text.replace("facts,memory,arithmetic,latency", "facts")
     head = f"#!/bin/sh\nexport SLURM_CONF={SLURM_CONF} PATH=/usr/bin:/bin; cd {folder}\n"
@@ -309,7 +310,7 @@ def test_a_dead_controller_drains_no_node_and_is_named(cluster: Cluster) -> None
     assert state and end(state.processes["slurmctld"])  # the last test: nothing answers from now on
     called = vet(cluster, folder, "--steps=facts")
     site = ["--site", f"virtual:{cluster.name}", "--folder", str(folder)]
-    asked = ended([own_command(), "vet", *site, "n1"])
+    asked = ended([OWN, "vet", *site, "n1"])
     assert called.returncode == 0, called.stderr
     (line,) = called.stdout.splitlines()
     assert "n1 is unfit: file_systems./scratch is none, not lustre" in line

@@ -136,7 +136,7 @@ class SiteSetup(Additions):
 
 def up(name: str, setup: SiteSetup, progress: Progress = silent) -> Cluster:
     """Bring up a cluster that looks like a site."""
-    host.require_programs(setup.programs)
+    host.require_programs(further=setup.programs)
     spec = ClusterSpec(
         name,
         len(setup.cores),
