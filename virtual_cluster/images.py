@@ -332,7 +332,8 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
 def _finish(tree: Path) -> None:
     """Do what matters of maintainer scripts, as root of a user namespace in the tree."""
     (tree / "dev/null").touch()
-    inside = 'mount --bind /dev/null "$0/dev/null"; exec chroot "$0" /bin/sh -c "$1"'
+    inside = 'PATH=$PATH:/usr/sbin:/sbin; mount --bind /dev/null "$0/dev/null"\n'
+    inside += 'exec chroot "$0" /bin/sh -c "$1"'
     words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", inside, str(tree)]
     with (_HERE / "alternatives.txt").open() as links:
         script = (_HERE / "finish.sh").read_text()
