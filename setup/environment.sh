@@ -70,7 +70,8 @@ pip=(.venv/bin/pip)
             "python3-venv); name another: make setup PYTHON=…" >&2
         exit 4
     }
-    pip=(.venv/bin/python "$(sed -n '$s/^image [^:]*: //p' "$log")"/usr/share/python-wheels/pip-*.whl/pip)
+    wheels=("$(sed -n '$s/^image [^:]*: //p' "$log")"/usr/share/python-wheels/pip-*.whl)
+    pip=(.venv/bin/python "${wheels[0]}/pip")
 }
 pip+=(install --disable-pip-version-check)
 quietly "${pip[@]}" "${from[@]}" --require-hashes -r requirements.lock

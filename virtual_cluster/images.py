@@ -229,11 +229,12 @@ def _told(lock: Lock, files: Iterator[Path], say: Progress) -> Iterator[Path]:
 
 
 def _unreachable(error: urllib.error.URLError) -> str:
-    said = f"{getattr(error, 'url', '') or ''} {error.reason}".strip()
+    address = getattr(error, "url", "") or ""
+    said = f"{address}: {error.reason}" if address else str(error.reason)
     if getattr(error, "code", None) in (403, 404, 410):
         return (
-            f"the mirror has {said}: Debian has replaced this version since. Name an archive of"
-            f" snapshots with --snapshots URL or {SNAPSHOTS}, or resolve the lock file anew with"
+            f"{said}; Debian has replaced this version since. Name an archive of snapshots with"
+            f" --snapshots URL or {SNAPSHOTS}, or resolve the lock file anew with"
             " `make image-locks`; what was fetched is kept"
         )
     return f"{said}; what was fetched is kept: run the command again, or name another --mirror"
