@@ -164,7 +164,7 @@ def cluster_files(state: State) -> dict[str, str]:
         "bin/end-of-job": _text("end-of-job.sh") if spec.isolated else _NOTHING,
     }
     if state.python_packages is not None:
-        words = images.python_words(state.python_packages, "assay")
+        words = images.python_words(state.python_packages, "assay.entry")
         files["bin/assay"] = f'{_NOTHING}exec {shlex.join(words)} "$@"\n'
     if spec.switches != ONE:
         files["etc/topology.conf"] = topology_conf(spec)

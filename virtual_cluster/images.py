@@ -62,7 +62,7 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Lock:
+class LockFile:
     """A lock file: the image's name, its suite and the time (UTC) of that, its files."""
 
     name: str
@@ -123,7 +123,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in _HERE.glob("*.lock"))
 
 
-def lock_of(name: str) -> Lock:
+def lock_of(name: str) -> LockFile:
     """The lock file of an image; AssayError for an unknown name."""
     path = _HERE / f"{name}.lock"
     if name not in names():
@@ -138,7 +138,7 @@ def lock_of(name: str) -> Lock:
     assert found, f"{path}:1: is not what images/lock.sh writes"
     packages = tuple(Package(at, int(size), sha256) for at, size, sha256 in words)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return Lock(name, found[1], found[2], packages, digest)
+    return LockFile(name, found[1], found[2], packages, digest)
 
 
 def found(name: str) -> Image | None:
@@ -182,7 +182,7 @@ def _apt_files() -> Iterator[Path]:
         yield from sorted(_APT.glob(pattern))
 
 
-def _sources(lock: Lock, mirror: str, snapshots: str) -> list[str]:
+def _sources(lock: LockFile, mirror: str, snapshots: str) -> list[str]:
     """Addresses below which the paths of a lock file lie."""
     mirror = mirror or os.environ.get(MIRROR, "") or apt_mirror()
     snapshots = snapshots or os.environ.get(SNAPSHOTS, "")
@@ -196,7 +196,7 @@ def _sources(lock: Lock, mirror: str, snapshots: str) -> list[str]:
     return [mirror.rstrip("/")] * bool(mirror) + [dated] * bool(snapshots)
 
 
-def _make(lock: Lock, sources: Sequence[str], say: Progress) -> None:
+def _make(lock: LockFile, sources: Sequence[str], say: Progress) -> None:
     """Fetch the packages, unpack and finish them; the folder appears when it is whole."""
     kept, megabytes = images_folder() / "packages", lock.bytes / 1e6
     kept.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ def _make(lock: Lock, sources: Sequence[str], say: Progress) -> None:
     say(f"image {lock.name}: complete, in {lock.folder}")
 
 
-def _told(lock: Lock, files: Iterator[Path], say: Progress) -> Iterator[Path]:
+def _told(lock: LockFile, files: Iterator[Path], say: Progress) -> Iterator[Path]:
     """The files as they come, each fifth of the bytes told."""
     fifths = 1
     done = accumulate(one.size for one in lock.packages)
