@@ -21,8 +21,8 @@ LONG_FUNCTIONS = 15
 FLOORS = 6
 #: The share of all functions that are private and used once.
 USED_ONCE = 0.112
-#: Lines of a room without tests; a change that adds some takes others away, and lowers its cap. Images
-#: of virtual clusters raised those of virtual_cluster, assay and records by 620, 30 and 10.
+#: Lines of a room without tests; a change that adds some takes others away, and lowers its cap.
+#: Images of virtual clusters raised those of virtual_cluster, assay and records by 620, 30 and 10.
 LINES = {
     "assay": 12_480,
     "bench": 430,
