@@ -2,7 +2,7 @@
 """Images: the programs that hosts of a virtual cluster see in place of this machine's.
 
 An image is a tree of Debian packages below the caller's cache, for all clusters. Its lock file,
-images/NAME.lock, has the path, size and SHA-256 of each package; its digest is the lock file's.
+images/NAME.lock, has the path, size and SHA-256 of each package; its digest is that of these.
 Packages are unpacked without their maintainer scripts: images/finish.sh does what matters of them.
 A tree appears whole or not at all. This module runs before Assay is set up, so it needs the
 standard library alone: `PYTHONPATH=. python3 -P virtual_cluster/images.py get`.
@@ -131,13 +131,12 @@ def lock_of(name: str) -> LockFile:
             f"--image {name!r}: allowed are {', '.join(names())}, the path of a folder with a root"
             " file system, and / for the programs of this machine"
         )
-    text = path.read_text()
-    head, *lines = text.splitlines()
+    head, *lines = path.read_text().splitlines()
     found = re.match(r"# Image \S+: Debian (\w+), amd64, (\d{8}T\d{6}Z)\.", head)
     words = [line.split() for line in lines]
     assert found, f"{path}:1: is not what images/lock.sh writes"
     packages = tuple(Package(at, int(size), sha256) for at, size, sha256 in words)
-    digest = hashlib.sha256(text.encode()).hexdigest()
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     return LockFile(name, found[1], found[2], packages, digest)
 
 
@@ -205,12 +204,13 @@ def _make(lock: LockFile, sources: Sequence[str], say: Progress) -> None:
         try:
             files = pool.map(lambda one: _fetched(one, kept, sources), lock.packages)
             paths = list(_told(lock, files, say))
-        except urllib.error.URLError as error:
-            pool.shutdown(cancel_futures=True)
+        except OSError as error:
             raise InfrastructureError(f"image {lock.name}: {_unreachable(error)}") from error
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error, or Ctrl-C
         say(f"image {lock.name}: unpacking {len(paths)} packages")
         tree = part / "tree"
-        _lay_out(tree, paths, pool)
+        _lay_out(tree, paths)
         _finish(tree)
         for path in paths:
             path.unlink(missing_ok=True)
@@ -228,9 +228,10 @@ def _told(lock: LockFile, files: Iterator[Path], say: Progress) -> Iterator[Path
             fifths = bytes_done * 5 // lock.bytes + 1
 
 
-def _unreachable(error: urllib.error.URLError) -> str:
-    address = getattr(error, "url", "") or ""
-    said = f"{address}: {error.reason}" if address else str(error.reason)
+def _unreachable(error: OSError) -> str:
+    said = str(getattr(error, "reason", error))
+    if isinstance(error, urllib.error.HTTPError):
+        said = f"{error.url}: {said}"
     if getattr(error, "code", None) in (403, 404, 410):
         return (
             f"{said}; Debian has replaced this version since. Name an archive of snapshots with"
@@ -281,7 +282,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _lay_out(tree: Path, paths: Sequence[Path], pool: ThreadPoolExecutor) -> None:
+def _lay_out(tree: Path, paths: Sequence[Path]) -> None:
     """Unpack packages, and note them as dpkg does; an archive of sources comes to usr/src."""
     for name in ("bin", "sbin", "lib", "lib64"):
         (tree / "usr" / name).mkdir(parents=True)
@@ -289,7 +290,8 @@ def _lay_out(tree: Path, paths: Sequence[Path], pool: ThreadPoolExecutor) -> Non
     info = tree / "var/lib/dpkg/info"
     info.mkdir(parents=True)
     (tree / "usr/src").mkdir()
-    noted = list(pool.map(lambda path: _unpacked(path, tree), paths))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        noted = list(pool.map(lambda path: _unpacked(path, tree), paths))
     (tree / "var/lib/dpkg/status").write_text("".join(control for control, _ in noted))
     for control, listed in noted:
         if control:
@@ -309,7 +311,8 @@ def _unpacked(path: Path, tree: Path) -> tuple[str, str]:
     done = subprocess.run(words, input=parts["data.tar"], capture_output=True, check=False)
     if done.returncode:
         raise InfrastructureError(f"{tree}: {done.stderr.decode(errors='replace').strip()[-300:]}")
-    listed = done.stdout.decode().replace("\n./", "\n/").removeprefix(".")
+    paths = (line[1:].rstrip("/") or "/." for line in done.stdout.decode().splitlines())
+    listed = "".join(f"{path}\n" for path in paths)
     words = ["tar", "-x", "-O", "./control"]
     control = subprocess.run(words, input=parts["control.tar"], capture_output=True, check=True)
     text = control.stdout.decode().rstrip("\n").replace("\n", "\nStatus: install ok installed\n", 1)
@@ -508,7 +511,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("save", "write an image into one file, for a machine without internet"),
         ("load", "take an image from such a file"),
         ("remove", "remove an image"),
-        ("mirror", "print the mirror that is used"),
     ):
         command = below.add_parser(name, help=text, description=text)
         command.set_defaults(run=run)
@@ -544,8 +546,6 @@ def run(args: argparse.Namespace) -> int:
             load(args.file, _say)
         case "remove":
             remove(args.name, _say)
-        case "mirror":
-            print(os.environ.get(MIRROR, "") or apt_mirror())
     return ExitStatus.PASS
 
 
