@@ -382,9 +382,12 @@ def session_packages(image: Image, say: Progress) -> Path | None:
     return folder
 
 
-def python_words(packages: str, module: str) -> list[str]:
+def python_words(packages: str | None, module: str) -> list[str]:
     """The words that run a module of Assay in the Python of an image, with these packages of
-    `session_packages`. What else is installed here follows, for what is Python alone."""
+    `session_packages` (None: in this one). What else is installed here follows, for what is Python
+    alone."""
+    if packages is None:
+        return [sys.executable, "-P", "-m", module]
     library = sysconfig.get_path("stdlib")
     here = [path for path in sys.path if not path.startswith(library) and path[-4:] != ".zip"]
     ours = [str(_ROOT), *here]
