@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Entry point of `assay`, quick to load itself."""
 
+import sys
+
 from assay.loading import ended_by_ctrl_c
 
 
@@ -9,3 +11,7 @@ def main() -> int:
     with ended_by_ctrl_c():
         from assay.cli import main as run  # slow: guarded while it loads
     return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

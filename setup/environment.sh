@@ -65,12 +65,14 @@ pip=(.venv/bin/pip)
 # cluster has one.
 "$python" -m venv .venv >"$log" 2>&1 || {
     rm -rf .venv
-    "$python" -m venv --without-pip .venv && PYTHONPATH=. "$python" -P virtual_cluster/images.py get | tee "$log" || {
+    if ! { "$python" -m venv --without-pip .venv &&
+        PYTHONPATH=. "$python" -P virtual_cluster/images.py get | tee "$log"; }; then
         echo "setup: $python cannot make an environment (on Debian and Ubuntu that is the package" \
             "python3-venv); name another: make setup PYTHON=…" >&2
         exit 4
-    }
-    pip=(.venv/bin/python "$(sed -n '$s/^image [^:]*: //p' "$log")"/usr/share/python-wheels/pip-*.whl/pip)
+    fi
+    wheels=("$(sed -n '$s/^image [^:]*: //p' "$log")"/usr/share/python-wheels/pip-*.whl)
+    pip=(.venv/bin/python "${wheels[0]}/pip")
 }
 pip+=(install --disable-pip-version-check)
 quietly "${pip[@]}" "${from[@]}" --require-hashes -r requirements.lock

@@ -154,7 +154,7 @@ def cluster_files(state: State) -> dict[str, str]:
     spec = state.spec
     hosts = {"localhost": "127.0.0.1", spec.login_host: state.addresses["login"]}
     hosts |= {node: state.addresses[node] for node in spec.node_names()}
-    own = shlex.join(images.python_words(state.python_packages, "assay"))
+    own = shlex.join(images.python_words(state.python_packages, "assay.entry"))
     files = {
         "bin/assay": f'{_NOTHING}exec {own} "$@"\n',
         "etc/cgroup.conf": CGROUP_CONF,

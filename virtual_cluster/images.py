@@ -2,7 +2,7 @@
 """Images: the programs that hosts of a virtual cluster see in place of this machine's.
 
 An image is a tree of Debian packages below the caller's cache, for all clusters. Its lock file,
-images/NAME.lock, has the path, size and SHA-256 of each package; its digest is the lock file's.
+images/NAME.lock, has the path, size and SHA-256 of each package; its digest is that of these.
 Packages are unpacked without their maintainer scripts: images/finish.sh does what matters of them.
 A tree appears whole or not at all. This module runs before Assay is set up, so it needs the
 standard library alone: `PYTHONPATH=. python3 -P virtual_cluster/images.py get`.
@@ -69,7 +69,7 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Lock:
+class LockFile:
     """A lock file: the image's name, its suite and the time (UTC) of that, its files."""
 
     name: str
@@ -130,7 +130,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in _HERE.glob("*.lock"))
 
 
-def lock_of(name: str) -> Lock:
+def lock_of(name: str) -> LockFile:
     """The lock file of an image; AssayError for an unknown name."""
     path = _HERE / f"{name}.lock"
     if name not in names():
@@ -138,14 +138,13 @@ def lock_of(name: str) -> Lock:
             f"--image {name!r}: allowed are {', '.join(names())}, the path of a folder with a root"
             " file system, and / for the programs of this machine"
         )
-    text = path.read_text()
-    head, *lines = text.splitlines()
+    head, *lines = path.read_text().splitlines()
     found = re.match(r"# Image \S+: Debian (\w+), amd64, (\d{8}T\d{6}Z)\.", head)
     words = [line.split() for line in lines]
     assert found, f"{path}:1: is not what images/lock.sh writes"
     packages = tuple(Package(at, int(size), sha256) for at, size, sha256 in words)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return Lock(name, found[1], found[2], packages, digest)
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return LockFile(name, found[1], found[2], packages, digest)
 
 
 def found(name: str) -> Image | None:
@@ -189,7 +188,7 @@ def _apt_files() -> Iterator[Path]:
         yield from sorted(_APT.glob(pattern))
 
 
-def _sources(lock: Lock, mirror: str, snapshots: str) -> list[str]:
+def _sources(lock: LockFile, mirror: str, snapshots: str) -> list[str]:
     """Addresses below which the paths of a lock file lie."""
     mirror = mirror or os.environ.get(MIRROR, "") or apt_mirror()
     snapshots = snapshots or os.environ.get(SNAPSHOTS, "")
@@ -203,7 +202,7 @@ def _sources(lock: Lock, mirror: str, snapshots: str) -> list[str]:
     return [mirror.rstrip("/")] * bool(mirror) + [dated] * bool(snapshots)
 
 
-def _make(lock: Lock, sources: Sequence[str], say: Progress) -> None:
+def _make(lock: LockFile, sources: Sequence[str], say: Progress) -> None:
     """Fetch the packages, unpack and finish them; the folder appears when it is whole."""
     kept, megabytes = images_folder() / "packages", lock.bytes / 1e6
     kept.mkdir(parents=True, exist_ok=True)
@@ -212,19 +211,20 @@ def _make(lock: Lock, sources: Sequence[str], say: Progress) -> None:
         try:
             files = pool.map(lambda one: _fetched(one, kept, sources), lock.packages)
             paths = list(_told(lock, files, say))
-        except urllib.error.URLError as error:
-            pool.shutdown(cancel_futures=True)
+        except OSError as error:
             raise InfrastructureError(f"image {lock.name}: {_unreachable(error)}") from error
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error, or Ctrl-C
         say(f"image {lock.name}: unpacking {len(paths)} packages")
         tree = part / "tree"
-        _lay_out(tree, paths, pool)
+        _lay_out(tree, paths)
         _finish(tree)
         for path in paths:
             path.unlink(missing_ok=True)
     say(f"image {lock.name}: complete, in {lock.folder}")
 
 
-def _told(lock: Lock, files: Iterator[Path], say: Progress) -> Iterator[Path]:
+def _told(lock: LockFile, files: Iterator[Path], say: Progress) -> Iterator[Path]:
     """The files as they come, each fifth of the bytes told."""
     fifths = 1
     done = accumulate(one.size for one in lock.packages)
@@ -235,12 +235,14 @@ def _told(lock: Lock, files: Iterator[Path], say: Progress) -> Iterator[Path]:
             fifths = bytes_done * 5 // lock.bytes + 1
 
 
-def _unreachable(error: urllib.error.URLError) -> str:
-    said = f"{getattr(error, 'url', '') or ''} {error.reason}".strip()
+def _unreachable(error: OSError) -> str:
+    said = str(getattr(error, "reason", error))
+    if isinstance(error, urllib.error.HTTPError):
+        said = f"{error.url}: {said}"
     if getattr(error, "code", None) in (403, 404, 410):
         return (
-            f"the mirror has {said}: Debian has replaced this version since. Name an archive of"
-            f" snapshots with --snapshots URL or {SNAPSHOTS}, or resolve the lock file anew with"
+            f"{said}; Debian has replaced this version since. Name an archive of snapshots with"
+            f" --snapshots URL or {SNAPSHOTS}, or resolve the lock file anew with"
             " `make image-locks`; what was fetched is kept"
         )
     return f"{said}; what was fetched is kept: run the command again, or name another --mirror"
@@ -287,7 +289,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _lay_out(tree: Path, paths: Sequence[Path], pool: ThreadPoolExecutor) -> None:
+def _lay_out(tree: Path, paths: Sequence[Path]) -> None:
     """Unpack packages, and note them as dpkg does; an archive of sources comes to usr/src."""
     for name in ("bin", "sbin", "lib", "lib64"):
         (tree / "usr" / name).mkdir(parents=True)
@@ -295,7 +297,8 @@ def _lay_out(tree: Path, paths: Sequence[Path], pool: ThreadPoolExecutor) -> Non
     info = tree / "var/lib/dpkg/info"
     info.mkdir(parents=True)
     (tree / "usr/src").mkdir()
-    noted = list(pool.map(lambda path: _unpacked(path, tree), paths))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        noted = list(pool.map(lambda path: _unpacked(path, tree), paths))
     (tree / "var/lib/dpkg/status").write_text("".join(control for control, _ in noted))
     for control, listed in noted:
         if control:
@@ -315,7 +318,8 @@ def _unpacked(path: Path, tree: Path) -> tuple[str, str]:
     done = subprocess.run(words, input=parts["data.tar"], capture_output=True, check=False)
     if done.returncode:
         raise InfrastructureError(f"{tree}: {done.stderr.decode(errors='replace').strip()[-300:]}")
-    listed = done.stdout.decode().replace("\n./", "\n/").removeprefix(".")
+    paths = (line[1:].rstrip("/") or "/." for line in done.stdout.decode().splitlines())
+    listed = "".join(f"{path}\n" for path in paths)
     words = ["tar", "-x", "-O", "./control"]
     control = subprocess.run(words, input=parts["control.tar"], capture_output=True, check=True)
     text = control.stdout.decode().rstrip("\n").replace("\n", "\nStatus: install ok installed\n", 1)
@@ -338,7 +342,8 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
 def _finish(tree: Path) -> None:
     """Do what matters of maintainer scripts, as root of a user namespace in the tree."""
     (tree / "dev/null").touch()
-    inside = 'mount --bind /dev/null "$0/dev/null"; exec chroot "$0" /bin/sh -c "$1"'
+    inside = 'PATH=$PATH:/usr/sbin:/sbin; mount --bind /dev/null "$0/dev/null"\n'
+    inside += 'exec chroot "$0" /bin/sh -c "$1"'
     words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", inside, str(tree)]
     with (_HERE / "alternatives.txt").open() as links:
         script = (_HERE / "finish.sh").read_text()
@@ -515,7 +520,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("save", "write an image into one file, for a machine without internet"),
         ("load", "take an image from such a file"),
         ("remove", "remove an image"),
-        ("mirror", "print the mirror that is used"),
     ):
         command = below.add_parser(name, help=text, description=text)
         command.set_defaults(run=run)
@@ -551,8 +555,6 @@ def run(args: argparse.Namespace) -> int:
             load(args.file, _say)
         case "remove":
             remove(args.name, _say)
-        case "mirror":
-            print(os.environ.get(MIRROR, "") or apt_mirror())
     return ExitStatus.PASS
 
 

@@ -79,7 +79,11 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
     tree, what = str(image.tree) if image else "", f"image {images.DEFAULT}"
     remedy = "assay image get (assay cluster up does it too)"
     yield Requirement(what, image is not None, tree, remedy, needed=False)
-    refusal = namespaces.refusal(tree) if _path_of("unshare") else f"{_INSTALL}util-linux"
+    refusal = (
+        namespaces.refusal(tree or images.MACHINE)
+        if _path_of("unshare")
+        else f"{_INSTALL}util-linux"
+    )
     yield Requirement("namespaces for a virtual cluster", not refusal, "tried", refusal, needed)
 
 
@@ -184,7 +188,7 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         found = [*site_machine(), *site_requirements(arguments.site)]
         return tell(found, as_json=arguments.json)
     found = [*site_machine(), *cluster_machine(needed=False)]
-    use = "needed by a virtual cluster or check hpl only"
+    use = "needed by a virtual cluster only"
     return tell(found, as_json=arguments.json, optional=use)
 
 

@@ -63,19 +63,19 @@ def test_without_path_and_variables_it_says_what_is_missing():
     assert answer.returncode == 4, answer.stderr
     found = {finding["what"]: finding for finding in published("doctor", answer.stdout)["findings"]}
     assert found["Python"]["found"]
-    assert not found["mpicc.lam"]["needed"]
+    assert not found["image debian-13"]["needed"]
 
 
-def test_what_a_release_of_debian_may_lack_fails_no_virtual_cluster(monkeypatch):
+def test_programs_of_a_machine_that_hosts_a_cluster_are_named_with_their_packages(monkeypatch):
     monkeypatch.setattr(doctor, "_path_of", lambda _: None)
     found = {one.what: (one.needed, one.remedy) for one in doctor.cluster_machine()}
-    assert found["mpicc.lam"] == (True, "apt-get install lam4-dev")
-    assert found["aimk"] == (False, "apt-get install pvm-dev")
+    assert found["nsenter"] == (True, "apt-get install util-linux")
+    assert found["image debian-13"][0] is False
 
 
 def test_a_kernel_that_refuses_namespaces_is_named_with_what_helps(monkeypatch):
     why = "the kernel gives no further namespaces; run, as root: sysctl -w x=1 (unshare failed)"
-    monkeypatch.setattr(doctor.namespaces, "refusal", lambda: why)
+    monkeypatch.setattr(doctor.namespaces, "refusal", lambda _: why)
     (found,) = (one for one in doctor.cluster_machine() if "namespaces" in one.what)
     assert (found.found, found.remedy, found.needed) == (False, why, True)
 

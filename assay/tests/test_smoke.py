@@ -9,8 +9,9 @@ import pytest
 from assay.tests.test_accept_every_campaign import STATUS
 from assay.tests.test_installed import CRITERIA
 from assay.tests.test_run_on_cluster import campaign, the_run
-from assay.tests.test_run_on_cluster import pytestmark as of_clusters
 from assay.tests.test_walks import assay
+from virtual_cluster import images
+from virtual_cluster.tests import clusters
 
 #: Two test runs on one machine do not meet.
 CLUSTER = f"t-m{os.getpid()}"
@@ -21,7 +22,16 @@ CASES = """
   - check: echo
     fixed: {sizes: [8, 1024], iterations: 200, warmup: 5}
 """
-pytestmark = [pytest.mark.smoke, *of_clusters[1:]]
+#: What its nodes boot.
+IMAGE = os.environ.get("ASSAY_TEST_IMAGE") or images.DEFAULT
+pytestmark = [
+    pytest.mark.smoke,
+    pytest.mark.skipif(bool(clusters.REASON), reason=f"no virtual cluster: {clusters.REASON}"),
+    pytest.mark.skipif(
+        not (images.found(IMAGE) or os.environ.get(images.MIRROR) or images.apt_mirror()),
+        reason=f"needs image {IMAGE} or a mirror of Debian: {images.MIRROR}, assay image load",
+    ),
+]
 
 
 @pytest.fixture
@@ -34,7 +44,7 @@ def cluster():
 def test_a_cluster_runs_a_campaign_that_is_reported_accepted_and_a_night(tmp_path, cluster):
     campaign(tmp_path, "smoke", "mpich, openmpi", 3, CASES)
     (tmp_path / "modest.yaml").write_text(CRITERIA)
-    status, said = assay("cluster", "up", "--name", cluster, "--nodes", "2")
+    status, said = assay("cluster", "up", "--name", cluster, "--nodes", "2", "--image", IMAGE)
     assert (status, f"cluster {cluster}: up" in said) == (0, True), said
 
     status, said = assay("run", "smoke.yaml", "--site", SITE, folder=tmp_path)

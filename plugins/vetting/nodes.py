@@ -47,7 +47,7 @@ def vet_by_slurm(
 ) -> list[Vetting]:
     """Vet each node by a job of its own, side by side where nodes share no cores; a node that gets
     no job is suspect. `words` are those of `assay` on a node, `link`: it has the step."""
-    reference, ours = None, site.python_words("assay")
+    reference, ours = None, site.python_words("assay.entry")
     with suppress(OSError, msgspec.MsgspecError):
         reference = folder.reference()
     folder.path.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ def vet_in_job(words: Sequence[str], *, link: bool) -> list[Vetting]:
         return _vetted(lambda: run_command(job, os.environ, limit_s=_LIMIT_S), vetted)
 
     sizes = [f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
-    words = [*python_words("assay"), *words]
+    words = [*python_words("assay.entry"), *words]
     found = step([*_SRUN, "--overlap", *sizes, *words], nodes)
     order = {one.node: WORDS.index(one.word) for one in found}
 

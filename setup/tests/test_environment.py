@@ -87,7 +87,9 @@ def test_set_up_compiles_what_a_vetting_measures_with_for_all_users(tmp_path):
         ("make setup WHEELS=/nowhere", ["WHEELS=/nowhere is no folder"]),
         ("make wheels", ["make wheels WHEELS=FOLDER"]),
         ("make hpl-source HPL=Makefile", ["Makefile has not the checksum"]),
-        pytest.param(*("make demo", ["has no dpkg", "`make setup` is enough"]), marks=NEEDS_ROOT),
+        pytest.param(
+            *("make packages", ["has no dpkg", "`make setup` is enough"]), marks=NEEDS_ROOT
+        ),
         pytest.param(
             *("env PIP_RETRIES=0 make setup", ["make setup WHEELS=FOLDER"]),
             marks=[pytest.mark.full, NEEDS_ROOT],
@@ -132,10 +134,10 @@ def told(tmp_path):
 def test_what_a_release_has_not_is_left_out_where_it_is_optional(told):
     status, out, error = told("gcc", "gcc mpich")
     assert status == 4
-    assert "apt-get install mpich. To" in error
+    assert "apt-get install mpich. For" in error
     assert out == "setup: left out, as this release of Debian has none: pvm pvm-dev\n"
-    assert "apt-get install mpich pvm pvm-dev. To" in told("gcc", "gcc mpich pvm pvm-dev")[2]
-    assert "apt-get install mpich. To" in told("gcc pvm pvm-dev", "gcc")[2]
+    assert "apt-get install mpich pvm pvm-dev. For" in told("gcc", "gcc mpich pvm pvm-dev")[2]
+    assert "apt-get install mpich. For" in told("gcc pvm pvm-dev", "gcc")[2]
 
 
 def test_nothing_is_asked_for_where_only_what_the_release_lacks_is_missing(told):

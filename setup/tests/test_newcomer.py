@@ -29,7 +29,7 @@ class Repository:
         written_script(self.folder / ".ci/ordinary-user", 'exec "$@"')
         shutil.copy(ROOT / "README.md", self.folder)
         written_script(self.folder / "setup/packages.sh", "exit 4")
-        targets = "demo lint test test-cluster test-other-processor test-share"
+        targets = "demo lint test test-cluster test-image test-other-processor test-share"
         recipe = f"{targets}:\n\t@echo $@ >>{self._left}.order; mkdir -p build\n"
         recipe += f"\t@pwd >{self._left}/$@; env >>{self._left}/$@\n"
         recipe += "\t@echo 1.50,1.50,fast,slow >build/durations-fast.csv\n"
@@ -72,8 +72,8 @@ def test_ci_has_no_way_to_the_tests_but_the_commands_of_readme(repository):
     done = repository.run("run", **OF_CALLERS)
     assert done.returncode == 0, done.stderr
     ran = repository.ran()
-    always = ["demo", "test", "test-cluster", "lint", "test-cluster"]
-    assert repository.order()[:5] == always
+    always = ["demo", "test", "test-image", "test-cluster", "lint", "test-image", "test-image"]
+    assert repository.order()[: len(always) + 1] == [*always, "test-cluster"]
     assert {*ran} <= {*always, "test-share", "test-other-processor"}
     assert ran["demo"][0] == ran["test"][0] != repository.folder
     assert {ran[one][0] for one in {*ran} - {"demo", "test"}} == {repository.folder}
@@ -84,7 +84,7 @@ def test_ci_has_no_way_to_the_tests_but_the_commands_of_readme(repository):
 
 @pytest.mark.parametrize("number", range(6))
 def test_a_part_of_the_rest_is_drawn_by_the_commit_and_told_where_it_fails(repository, number):
-    text = "test-share test-other-processor:\n\t@exit 1\ndemo test lint test-cluster:\n"
+    text = "test-share test-other-processor:\n\t@exit 1\ndemo test lint test-cluster test-image:\n"
     text += "\t@mkdir -p build; touch build/durations-fast.csv build/durations-cluster.csv\n"
     (repository.folder / "Makefile").write_text(f"{text}# {number}\n")
     commit = repository.commit()

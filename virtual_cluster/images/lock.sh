@@ -6,7 +6,8 @@
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 declare -A suites=([debian-12]=bookworm [debian-13]=trixie [debian-14]=sid)
-mirror=${ASSAY_DEBIAN_MIRROR:-$(PYTHONPATH=$here/../.. python3 -P "$here/../images.py" mirror)}
+apt_mirror='import images; print(images.apt_mirror())'
+mirror=${ASSAY_DEBIAN_MIRROR:-$(PYTHONPATH=$here/../..:$here/.. python3 -P -c "$apt_mirror")}
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 state=$(mktemp -d)
 trap 'rm -rf "$state"' EXIT
