@@ -330,11 +330,13 @@ class Cluster(faults.Breakable):
         return [*namespaces.enter(self._state, host_name), *argv]
 
     def show(self, wanted: Sequence[Path]) -> None:
-        """Show folders of the machine to sessions and jobs, at their own paths, read-only.
+        """Show folders of the machine to sessions and jobs, at their own paths, read-only; with
+        them the Python packages of the image's sessions.
 
         Raises AssayError for one that holds the cluster's own.
         """
-        namespaces.show(self._state, wanted)
+        packages = self._state.python_packages
+        namespaces.show(self._state, [*wanted, *([Path(packages)] if packages else [])])
 
     def status(self) -> dict[str, Any]:
         """Facts of the site, the nodes with Slurm's state and power, the jobs not yet ended."""

@@ -127,9 +127,7 @@ def _status(args: argparse.Namespace) -> None:
 
 def _shell(args: argparse.Namespace) -> None:
     cluster = api.load(args.name)
-    packages = cluster.site_facts()["python_packages"]
-    read = [Path(__file__).resolve().parents[1], Path(sys.prefix)]  # it may call assay
-    cluster.show([*read, *([Path(packages)] if packages else [])])
+    cluster.show([Path(__file__).resolve().parents[1], Path(sys.prefix)])  # it may call assay
     node, argv = _split_words(args.words)
     # A terminal interrupts the command, not the words that enter: it would be killed with these.
     argv = ["env", "--default-signal=INT", *(argv or ["/bin/bash", "-i"])]

@@ -154,7 +154,9 @@ def cluster_files(state: State) -> dict[str, str]:
     spec = state.spec
     hosts = {"localhost": "127.0.0.1", spec.login_host: state.addresses["login"]}
     hosts |= {node: state.addresses[node] for node in spec.node_names()}
+    own = shlex.join(images.python_words(state.python_packages, "assay.entry"))
     files = {
+        "bin/assay": f'{_NOTHING}exec {own} "$@"\n',
         "etc/cgroup.conf": CGROUP_CONF,
         "etc/hosts": "".join(f"{address} {name}\n" for name, address in hosts.items()),
         "etc/slurm.conf": slurm_conf(state),
@@ -163,9 +165,6 @@ def cluster_files(state: State) -> dict[str, str]:
         # Where nodes share processes, nothing distinguishes those of others from a job's.
         "bin/end-of-job": _text("end-of-job.sh") if spec.isolated else _NOTHING,
     }
-    if state.python_packages is not None:
-        words = images.python_words(state.python_packages, "assay.entry")
-        files["bin/assay"] = f'{_NOTHING}exec {shlex.join(words)} "$@"\n'
     if spec.switches != ONE:
         files["etc/topology.conf"] = topology_conf(spec)
     if spec.awake == "spinner":

@@ -36,6 +36,7 @@ IMAGE_PROGRAMS = {
     **dict.fromkeys(("sbatch", "salloc"), "slurm-wlm"),
     **dict.fromkeys(("ip", "tc"), "iproute2"),
     **{"munged": "munge", "pgrep": "procps", "chrt": "util-linux", "hostname": "hostname"},
+    "umount": "mount",
 }
 
 

@@ -10,6 +10,7 @@ standard library alone: `PYTHONPATH=. python3 -P virtual_cluster/images.py get`.
 
 import argparse
 import fcntl
+import gzip
 import hashlib
 import lzma
 import os
@@ -50,6 +51,12 @@ _OF_SESSIONS = ("ReFrame-HPC", "msgspec", "numpy", "pydantic", "pyyaml")
 #: Large, and needed by ReFrame where it stores results, which sessions do not.
 _NOT_OF_SESSIONS = ("polars",)
 _LEAST_PYTHON = (3, 11)
+#: What unpacks a part of a Debian package, by how its name ends after `.tar`.
+_UNPACKS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.decompress,
+    ".xz": lzma.decompress,
+}
 
 
 @dataclass(frozen=True)
@@ -327,10 +334,9 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
         while head := file.read(60):
             name, size = head[:16].decode().strip(" /"), int(head[48:58])
             content = file.read(size + size % 2)[:size]
-            if name.endswith(".tar.xz"):
-                yield name.removesuffix(".xz"), lzma.decompress(content)
-            elif name.endswith(".tar"):
-                yield name, content
+            stem, _, kind = name.partition(".tar")
+            if kind in _UNPACKS:
+                yield f"{stem}.tar", _UNPACKS[kind](content)
 
 
 def _finish(tree: Path) -> None:
@@ -381,9 +387,12 @@ def session_packages(image: Image, say: Progress) -> Path | None:
     return folder
 
 
-def python_words(packages: str, module: str) -> list[str]:
+def python_words(packages: str | None, module: str) -> list[str]:
     """The words that run a module of Assay in the Python of an image, with these packages of
-    `session_packages`. What else is installed here follows, for what is Python alone."""
+    `session_packages` (None: in this one). What else is installed here follows, for what is Python
+    alone."""
+    if packages is None:
+        return [sys.executable, "-P", "-m", module]
     library = sysconfig.get_path("stdlib")
     here = [path for path in sys.path if not path.startswith(library) and path[-4:] != ".zip"]
     ours = [str(_ROOT), *here]

@@ -187,8 +187,7 @@ class VirtualSite(Site):
 
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
         """Of the machine, the cluster's hosts have its programs alone, or those of their image."""
-        packages = self._facts["python_packages"]
-        self._cluster.show([*folders, *([Path(packages)] if packages else [])])
+        self._cluster.show(folders)
 
     def identity(self) -> str:
         """A cluster that is brought up anew is another one."""

@@ -2,7 +2,6 @@
 """Command lines of the page *Your benchmark in ten lines* on a virtual cluster."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from assay.tests.test_run_on_cluster import SITE, records_of, run, the_run
 from assay.tests.test_run_on_cluster import pytestmark as on_cluster
 from records.flags import UNPROVEN
 from records.run.record import Record
+from virtual_cluster.tests.clusters import lacking
 
 pytestmark = [*on_cluster, pytest.mark.usefixtures("cluster")]
 
@@ -63,7 +63,7 @@ def test_a_program_that_cannot_give_evidence_is_unproven(folder: Path) -> None:
     assert [(one.status, one.flags) for one in measured(folder, "static")] == [("ok", [UNPROVEN])]
 
 
-@pytest.mark.skipif(shutil.which("lmp") is None, reason="needs LAMMPS: apt-get install lammps")
+@pytest.mark.skipif(bool(lacking("lmp")), reason="needs LAMMPS: apt-get install lammps")
 def test_lammps_is_measured_with_its_mpi_library(folder: Path) -> None:
     records = measured(folder, "lammps")
     assert [one.status for one in records] == ["ok"] * 2

@@ -36,10 +36,11 @@ CASE = """\
 def test_a_job_profiles_the_ranks_of_all_its_nodes(cluster, library):
     folder = Path(cluster.site_facts()["work_dir"], f"profile-{library}")
     folder.mkdir()
-    cluster.show([ROOT])
+    cluster.show([ROOT, Path(sys.prefix)])
     try:
-        ran([f"mpicc.{library}", "-O2", "-o", folder / "known", SOURCES / "known.c"])
-        words = ["salloc", "-N2", "--ntasks-per-node=1", str(Path(sys.executable).parent / "assay")]
+        compiled = [f"mpicc.{library}", "-O2", "-o", "known", str(SOURCES / "known.c")]
+        ran(cluster.user_command(compiled, folder=folder))
+        words = ["salloc", "-N2", "--ntasks-per-node=1", "assay"]
         words += ["profile", "--", *LAUNCHERS[library], "./known", "late"]
         done = ran(cluster.user_command(words, folder=folder), check=False)
         assert done.returncode == 0, done.stderr

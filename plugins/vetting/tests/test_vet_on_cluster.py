@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay import ROOT
-from assay.tests.test_run_on_cluster import pytestmark, wait_for
+from assay.tests.test_run_on_cluster import ASSAY, pytestmark, wait_for
 from checks.common.slurm.commands import fields
 from plugins.vetting.judge import KindReference, Level, Reference, Vetting, vetting_of
 from plugins.vetting.local import build_program, program_path
@@ -27,8 +27,8 @@ from virtual_cluster.namespaces import to_user
 from virtual_cluster.state import folders, load_state
 from virtual_cluster.tests.clusters import made, run_in
 
-#: The `assay` of these tests.
-OWN = str(Path(sys.executable).with_name("assay"))
+#: The `assay` of these tests on hosts of a cluster.
+OWN = "/cluster/bin/assay"
 __all__ = ["pytestmark"]
 PAGE = Path(__file__).parents[1] / "docs" / "vetting.md"
 SITE = """\
@@ -188,7 +188,7 @@ def vet(cluster: Cluster, folder: Path, *words: str, inside: str = "") -> Ended:
     argv += [word.replace("{mount}", MOUNT) for word in words]
     if not inside:
         return ended(on_n1(cluster, folder, *argv))
-    program = [sys.executable, "-c", HUNG] if inside == HUNG else ["sh", "-ec", inside, "sh"]
+    program = ["/usr/bin/python3", "-c", HUNG] if inside == HUNG else ["sh", "-ec", inside, "sh"]
     space = ["unshare", "--mount", "--propagation=private"]
     within = ["sh", "-c", MAKE, "sh", *space, *program, MOUNT]
     return ended(on_n1(cluster, folder, "env", f"TMPDIR={MOUNT}", *argv, within=within))
@@ -221,7 +221,7 @@ def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: st
             script = "#!/bin/sh\n" * (place.name in {"program", "scontrol"})
             place.write_text(script + content)
             place.chmod(0o755)
-    other = on_n1(cluster, folder, sys.executable, "-c", fault.beside or "print()")
+    other = on_n1(cluster, folder, "/usr/bin/python3", "-c", fault.beside or "print()")
     with subprocess.Popen(other, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as beside:
         assert beside.stdout
         beside.stdout.readline()
@@ -310,7 +310,7 @@ def test_a_dead_controller_drains_no_node_and_is_named(cluster: Cluster) -> None
     assert state and end(state.processes["slurmctld"])  # the last test: nothing answers from now on
     called = vet(cluster, folder, "--steps=facts")
     site = ["--site", f"virtual:{cluster.name}", "--folder", str(folder)]
-    asked = ended([OWN, "vet", *site, "n1"])
+    asked = ended([ASSAY, "vet", *site, "n1"])
     assert called.returncode == 0, called.stderr
     (line,) = called.stdout.splitlines()
     assert "n1 is unfit: file_systems./scratch is none, not lustre" in line
