@@ -115,7 +115,7 @@ class Image:
         return f"{found[1]}.{found[2]}"
 
 
-#: The image of the programs of this machine.
+#: The image of the programs of this machine; a run names their packages.
 OF_MACHINE = Image(MACHINE, "", Path(MACHINE))
 
 
@@ -152,12 +152,13 @@ def found(name: str) -> Image | None:
     if name != MACHINE and "/" not in name:
         lock = lock_of(name)
         return Image(name, lock.digest, lock.folder / "tree") if lock.folder.is_dir() else None
-    tree = Path(name).resolve()
+    if (tree := Path(name).resolve()) == OF_MACHINE.tree:
+        return OF_MACHINE
     if not (tree / "usr/bin").is_dir():
         raise AssayError(f"--image {name}: {tree}/usr/bin is no folder; name a root file system")
     status = tree / "var/lib/dpkg/status"
     digest = hashlib.sha256(status.read_bytes()).hexdigest() if status.is_file() else ""
-    return Image(MACHINE if tree == Path(MACHINE) else str(tree), digest, tree)
+    return Image(str(tree), digest, tree)
 
 
 def get(name: str, say: Progress, mirror: str = "", snapshots: str = "") -> Image:
@@ -205,6 +206,7 @@ def _sources(lock: LockFile, mirror: str, snapshots: str) -> list[str]:
 def _make(lock: LockFile, sources: Sequence[str], say: Progress) -> None:
     """Fetch the packages, unpack and finish them; the folder appears when it is whole."""
     kept, megabytes = images_folder() / "packages", lock.bytes / 1e6
+    _run_inside(Path(MACHINE), "true", f"image {lock.name}: nothing is fetched")
     kept.mkdir(parents=True, exist_ok=True)
     say(f"image {lock.name}: fetching {megabytes:.0f} MB from {sources[0]}")
     with _folder_beside(lock.folder) as part, ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -342,18 +344,22 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
 def _finish(tree: Path) -> None:
     """Do what matters of maintainer scripts, as root of a user namespace in the tree."""
     (tree / "dev/null").touch()
+    script, links = (_HERE / "finish.sh").read_text(), (_HERE / "alternatives.txt").read_text()
+    _run_inside(tree, script, f"{tree}: could not be finished", links)
+
+
+def _run_inside(tree: Path, script: str, otherwise: str, given: str = "") -> None:
+    """Run a script as root of a user namespace in a tree; InfrastructureError where it fails."""
     inside = 'PATH=$PATH:/usr/sbin:/sbin; mount --bind /dev/null "$0/dev/null"\n'
     inside += 'exec chroot "$0" /bin/sh -c "$1"'
     words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", inside, str(tree)]
-    with (_HERE / "alternatives.txt").open() as links:
-        script = (_HERE / "finish.sh").read_text()
-        done = subprocess.run(
-            [*words, script], stdin=links, capture_output=True, text=True, check=False
-        )
+    done = subprocess.run(
+        [*words, script], input=given, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise InfrastructureError(
-            f"{tree}: could not be finished ({done.stderr.strip()[-300:]}); what a cluster lacks on"
-            " this machine: assay doctor"
+            f"{otherwise} ({done.stderr.strip()[-300:]}); what a cluster needs of this machine and"
+            " what helps: assay doctor"
         )
 
 
