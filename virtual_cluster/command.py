@@ -113,6 +113,7 @@ def _revive(args: argparse.Namespace) -> None:
 def _status(args: argparse.Namespace) -> None:
     status = api.load(args.name).status()
     _say(f"cluster {status['name']}: {len(status['nodes'])} nodes, network {status['network']}")
+    _say(f"  hosts boot image {status['image']} {status['image_digest'][:12]}".rstrip())
     _say(f"  jobs are staged in {status['work_dir']}")
     _say(f"  cores are kept awake while a job runs by {status['awake']}")
     for node in status["nodes"]:

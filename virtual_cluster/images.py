@@ -484,8 +484,7 @@ def load(file: Path, say: Progress) -> None:
             )
         lock = known[inside.name]
         with _alone(lock.folder):
-            if lock.folder.exists():
-                shutil.rmtree(lock.folder)
+            _delete(lock.folder)
             inside.rename(lock.folder)
     say(f"image {lock.name}: complete, in {lock.folder}")
 
@@ -493,12 +492,23 @@ def load(file: Path, say: Progress) -> None:
 def remove(name: str, say: Progress) -> None:
     """Remove all that is here of an image, of former lock files too."""
     lock_of(name)
-    gone = [path for path in images_folder().glob(f"{name}-*/") if path.is_dir()]
+    gone = [*images_folder().glob(f"{name}-*/")]
     for path in gone:
-        shutil.rmtree(path)
+        _delete(path)
     for path in images_folder().glob(f".{name}-*.lock"):
         path.unlink()
     say(f"image {name}: {'removed' if gone else 'there is nothing to remove'}")
+
+
+def _delete(folder: Path) -> None:
+    """Remove an image; AssayError where a cluster has booted it."""
+    above = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
+    for state in Path(above, "assay").glob("*/cluster.json"):
+        if f'"{folder}/tree"' in state.read_text():
+            name = state.parent.name
+            raise AssayError(f"{folder}: cluster {name} uses it; assay cluster down --name {name}")
+    if folder.exists():
+        shutil.rmtree(folder)
 
 
 def listing() -> list[str]:
@@ -506,11 +516,8 @@ def listing() -> list[str]:
     lines = []
     for lock in map(lock_of, names()):
         date = f"{lock.made[:4]}-{lock.made[4:6]}-{lock.made[6:8]}"
-        here = (
-            f"here, {lock.folder}"
-            if lock.folder.is_dir()
-            else f"{lock.bytes / 1e6:.0f} MB to fetch"
-        )
+        is_here = lock.folder.is_dir()
+        here = f"here, {lock.folder}" if is_here else f"{lock.bytes / 1e6:.0f} MB to fetch"
         notes = ", a preview of the next release" * (lock.name in _PREVIEWS)
         notes += ", the default" * (lock.name == DEFAULT)
         lines.append(f"{lock.name}  Debian {lock.suite} of {date}{notes}: {here}")

@@ -3,6 +3,7 @@
 
 import hashlib
 import io
+import json
 import lzma
 import tarfile
 import warnings
@@ -198,6 +199,13 @@ def test_one_file_carries_an_image_to_a_machine_without_network(mirror, tmp_path
     image, _ = get(mirror.url)
     file, said = tmp_path / "image.tar.gz", list[str]()
     images.save("debian-13", file, said.append)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "assay/mine").mkdir(parents=True)
+    state = tmp_path / "assay/mine/cluster.json"
+    state.write_text(json.dumps({"tree": str(image.tree)}))
+    with pytest.raises(AssayError, match="cluster mine uses it; assay cluster down --name mine"):
+        images.remove("debian-13", said.append)
+    state.unlink()
     images.remove("debian-13", said.append)
     assert images.found("debian-13") is None
     images.load(file, said.append)
