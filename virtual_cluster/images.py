@@ -247,7 +247,10 @@ def _unreachable(error: OSError) -> str:
             f" --snapshots URL or {SNAPSHOTS}, or resolve the lock file anew with"
             " `make image-locks`; what was fetched is kept"
         )
-    return f"{said}; what was fetched is kept: run the command again, or name another --mirror"
+    return (
+        f"{said}; what was fetched is kept: correct that and run the command again, or name another"
+        " mirror: --mirror URL"
+    )
 
 
 def _fetched(package: Package, folder: Path, sources: Sequence[str]) -> Path:
