@@ -392,7 +392,8 @@ def python_words(packages: str | None, module: str) -> list[str]:
     ours = [str(_ROOT), *here]
     begin = f"import runpy, site, sys; sys.path[:0] = {[packages]}; [*map(site.addsitedir, {ours})]"
     run_it = "runpy.run_module(sys.argv.pop(1), None, '__main__', True)"
-    return ["/usr/bin/python3", "-P", "-c", f"{begin}; {run_it}", module]
+    cache = "-Xpycache_prefix=/tmp/pycache"  # where these are, hosts cannot write
+    return ["/usr/bin/python3", "-P", cache, "-c", f"{begin}; {run_it}", module]
 
 
 def _pins() -> list[str]:

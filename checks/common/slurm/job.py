@@ -220,10 +220,10 @@ class SlurmJob:
         """
         pause_s, answered = FIRST_RETRY_S, time.monotonic()
         while True:
-            answer = sbatch()
+            begun, answer = Moment.now(), sbatch()  # the job may begin before sbatch returns
             found = re.match(r"\s*(\d+)", answer.stdout)
             if answer.status == 0 and found:
-                self.job_id, self.handed_in = found[1], Moment.now()
+                self.job_id, self.handed_in = found[1], begun
                 self.asked_at = self.reached_at = self.told_at = self.handed_in.steady
                 return None
             refused = RefusedJob(refusal_verdict(answer.stderr), last_words(answer.stderr))
