@@ -330,8 +330,7 @@ class Cluster(faults.Breakable):
         return [*namespaces.enter(self._state, host_name), *argv]
 
     def show(self, wanted: Sequence[Path]) -> None:
-        """Show folders of the machine to sessions and jobs, at their own paths, read-only; with
-        them the Python packages of the image's sessions.
+        """Show folders, and an image's Python packages, to sessions and jobs at their own paths.
 
         Raises AssayError for one that holds the cluster's own.
         """

@@ -51,12 +51,6 @@ _OF_SESSIONS = ("ReFrame-HPC", "msgspec", "numpy", "pydantic", "pyyaml")
 #: Large, and needed by ReFrame where it stores results, which sessions do not.
 _NOT_OF_SESSIONS = ("polars",)
 _LEAST_PYTHON = (3, 11)
-#: What unpacks a part of a Debian package, by how its name ends after `.tar`.
-_UNPACKS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    ".gz": gzip.decompress,
-    ".xz": lzma.decompress,
-}
 
 
 @dataclass(frozen=True)
@@ -339,9 +333,10 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
         while head := file.read(60):
             name, size = head[:16].decode().strip(" /"), int(head[48:58])
             content = file.read(size + size % 2)[:size]
-            stem, _, kind = name.partition(".tar")
-            if kind in _UNPACKS:
-                yield f"{stem}.tar", _UNPACKS[kind](content)
+            stem, tar, kind = name.partition(".tar")
+            unpack = {".gz": gzip.decompress, ".xz": lzma.decompress}.get(kind, bytes)
+            if tar:
+                yield stem + tar, unpack(content)
 
 
 def _finish(tree: Path) -> None:
@@ -397,9 +392,8 @@ def session_packages(image: Image, say: Progress) -> Path | None:
 
 
 def python_words(packages: str | None, module: str) -> list[str]:
-    """The words that run a module of Assay in the Python of an image, with these packages of
-    `session_packages` (None: in this one). What else is installed here follows, for what is Python
-    alone."""
+    """The words that run a module of Assay in an image's Python with these `session_packages`, or
+    in this one (None). What else is installed here follows, for what is Python alone."""
     if packages is None:
         return [sys.executable, "-P", "-m", module]
     library = sysconfig.get_path("stdlib")
@@ -407,7 +401,8 @@ def python_words(packages: str | None, module: str) -> list[str]:
     ours = [str(_ROOT), *here]
     begin = f"import runpy, site, sys; sys.path[:0] = {[packages]}; [*map(site.addsitedir, {ours})]"
     run_it = "runpy.run_module(sys.argv.pop(1), None, '__main__', True)"
-    return ["/usr/bin/python3", "-P", "-c", f"{begin}; {run_it}", module]
+    cache = "-Xpycache_prefix=/tmp/pycache"  # where these are, hosts cannot write
+    return ["/usr/bin/python3", "-P", cache, "-c", f"{begin}; {run_it}", module]
 
 
 def _pins() -> list[str]:

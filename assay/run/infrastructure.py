@@ -233,7 +233,8 @@ def own_allocation(
     named, all_nodes = f"job {job['JobId']}, in which assay runs,", _named(site, job["NodeList"])
     if not {*all_nodes} <= {*partition_nodes(site)}:
         unfit = "some may be none that the site's `access` selects"
-    elif job.get("OverSubscribe") != "NO":
+    elif job.get("OverSubscribe") != "NO" or job.get("Exclusive", "NODE") != "NODE":
+        # Slurm 26.05 tells of each in a key of its own.
         unfit = "it does not have them alone (--exclusive)"
     if unfit:
         say(f"the nodes of {named} are not used: {unfit}")

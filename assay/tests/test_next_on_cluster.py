@@ -20,6 +20,7 @@ from reports.analysis.races import judge_after
 from reports.load.loading import load_run
 from reports.verdicts.nightly.evidence import read_night
 from virtual_cluster import Cluster
+from virtual_cluster.tests.clusters import needs_own_python
 
 __all__ = ["pytestmark"]
 BIN = Path(sys.executable).parent
@@ -122,6 +123,7 @@ def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(clus
     typed(command, answers="a new switch\n")
 
 
+@needs_own_python()
 def test_a_folder_of_ones_own_leads_to_a_site_and_that_to_its_first_run(cluster: Cluster) -> None:
     cluster.show([ROOT, *map(Path, (sys.prefix, sys.base_prefix))])
     home = Path(typed("pwd", cluster).strip())

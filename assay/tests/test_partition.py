@@ -199,10 +199,16 @@ def test_no_node_is_taken_for_one_of_a_kind_that_slurm_alone_knows(site, options
     assert infrastructure.partition_nodes(site) == nodes.split()
 
 
-def test_a_job_that_may_share_its_nodes_has_none_for_launches(site):
-    in_job(site, share="OK")
+@pytest.mark.parametrize("share", ["OK", "USER", "NO Exclusive=NO", "YES Exclusive=NO"])
+def test_a_job_that_may_share_its_nodes_has_none_for_launches(site, share):
+    in_job(site, share=share)
     nodes, (said,) = drawn_from(site)
     assert nodes is None and "(--exclusive)" in said
+
+
+def test_a_job_of_slurm_26_that_has_its_nodes_alone_has_them_for_launches(site):
+    in_job(site, share="NO Exclusive=NODE")
+    assert drawn_from(site, nodes=4)[0] == ["n1", "n2", "n3", "n4"]
 
 
 def test_the_harness_leaves_its_node_to_itself_where_others_suffice(site, monkeypatch):

@@ -4,6 +4,7 @@
 import os
 import secrets
 import subprocess
+import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -36,6 +37,14 @@ def lacking(*programs: str) -> list[str]:
     """Programs that hosts of a cluster of tests do not have, once its image is here."""
     image = images.found(IMAGE)
     return [one for one in programs if image and host.program(one, str(image.tree)) == one]
+
+
+def needs_own_python() -> pytest.MarkDecorator:
+    """Skips a test where hosts have another Python than this one: there only sessions, jobs and
+    `assay vet --local` run, for want of SciPy."""
+    image = images.found(IMAGE) if IMAGE in images.names() else None
+    other = image is not None and image.python != f"3.{sys.version_info.minor}"
+    return pytest.mark.skipif(other, reason=f"Assay itself runs in no Python of image {IMAGE}")
 
 
 def own_name(kind: str) -> str:

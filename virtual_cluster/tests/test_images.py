@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images: lock files, mirrors, downloads that are cut or damaged, one file for other machines."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -93,13 +94,18 @@ def tar_of(files):
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(content), 0o755
             archive.addfile(entry, io.BytesIO(content))
-    return lzma.compress(out.getvalue())
+    return out.getvalue()
 
 
 def package(name, files):
     control = f"Package: {name}\nVersion: 1.0\n".encode()
-    parts = {"debian-binary": b"2.0\n", "control.tar.xz": tar_of({"./control": control})}
-    parts["data.tar.xz"] = tar_of({f"./{path}": text for path, text in files.items()})
+    control = tar_of({"./control": control})
+    # Debian has packages of both kinds.
+    own = {"a": ("control.tar.xz", lzma.compress), "b": ("control.tar.gz", gzip.compress)}
+    part, pack = own[name]
+    parts = {"debian-binary": b"2.0\n", part: pack(control)}
+    data = tar_of({f"./{path}": text for path, text in files.items()})
+    parts["data.tar.xz"] = lzma.compress(data)
     text = b"!<arch>\n"
     for part, content in parts.items():
         head = f"{part:16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode()

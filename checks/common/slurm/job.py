@@ -119,7 +119,7 @@ _ENDS = {
 #: nodes fit now, and those that are out of service do not count.
 Refusal = Literal["waits", "never", "unreached", "unclear", "nodes"]
 
-#: Reasons of a job that never runs as it is, in the words of Slurm 20.11 to 24.11: it is above
+#: Reasons of a job that never runs as it is, in the words of Slurm 20.11 to 26.05: it is above
 #: a limit, or what it names is not there, or a budget of processor time is used up. What is not
 #: known here is waited for: reasons come with new versions.
 _NEVER = re.compile(
@@ -133,7 +133,10 @@ _NEVER = re.compile(
 #: Errors of sbatch (slurm_errno.c); the order matters.
 _REFUSED: tuple[tuple[Refusal, str], ...] = (
     ("waits", r"Submit\w*(Limit|PerAccount|PerUser)"),
-    ("waits", r"(Slurm )?(job queue full|temporarily unable)|temporarily disabled|try again"),
+    (
+        "waits",
+        r"(Slurm )?(job queue full|temporarily unable)|temporarily disabled|try again|MaxJobCount",
+    ),
     ("waits", r"Resource temporarily unavailable|submissions disabled|presently disabled"),
     ("waits", r"partition not available|Partition in down state"),
     (
@@ -217,10 +220,10 @@ class SlurmJob:
         """
         pause_s, answered = FIRST_RETRY_S, time.monotonic()
         while True:
-            answer = sbatch()
+            begun, answer = Moment.now(), sbatch()  # the job may begin before sbatch returns
             found = re.match(r"\s*(\d+)", answer.stdout)
             if answer.status == 0 and found:
-                self.job_id, self.handed_in = found[1], Moment.now()
+                self.job_id, self.handed_in = found[1], begun
                 self.asked_at = self.reached_at = self.told_at = self.handed_in.steady
                 return None
             refused = RefusedJob(refusal_verdict(answer.stderr), last_words(answer.stderr))

@@ -158,6 +158,18 @@ def test_a_job_is_handed_in_again_while_slurm_may_take_it_later(slurm, answers, 
     assert [state.state for state in made.told] == ["not-taken"] * (tries - 1)
 
 
+def test_a_job_may_begin_before_sbatch_returns(slurm):
+    made = slurm()
+    begun = made.now
+
+    def slow():
+        made.now += 5
+        return TAKEN
+
+    assert made.job.submit(slow, (), made.pause) is None
+    assert made.job.handed_in.steady == begun
+
+
 @pytest.mark.parametrize(
     ("reason", "said", "never"),
     [

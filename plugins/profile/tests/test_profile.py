@@ -14,6 +14,11 @@ from plugins.profile.collecting import Recording, profile_of
 from plugins.profile.program import SOURCES as LIBRARY_SOURCES
 from setup.tests.needs import needs
 
+#: Ranks may share cores: of Open MPI 4, and of what later ones start ranks with.
+OVERSUBSCRIBED = {
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
 SOURCES = Path(__file__).parent / "profiled"
 LIBRARIES = [pytest.param("openmpi", marks=pytest.mark.full), "mpich"]
 RING = {"Irecv": (20, 800), "Isend": (20, 800), "Allreduce": (20, 8), "Waitall": (20, 0)}
@@ -54,8 +59,9 @@ def compile_with(compiler, source, program, *options):
 @pytest.fixture(autouse=True)
 def in_folder(folder, monkeypatch):
     allowed = "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"
-    for name in (*allowed, "OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_mpi_yield_when_idle"):
-        monkeypatch.setenv(name, "1")
+    further = dict.fromkeys((*allowed, "OMPI_MCA_mpi_yield_when_idle"), "1")
+    for name, value in {**OVERSUBSCRIBED, **further}.items():
+        monkeypatch.setenv(name, value)
 
 
 def profiled(*command, status=0):

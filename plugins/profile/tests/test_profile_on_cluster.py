@@ -12,7 +12,7 @@ from assay.tests.test_run_on_cluster import campaign, pytestmark, run, the_run
 from checks.common.tests.program_runs import ran
 from plugins.profile.application_profile import read_profile
 from plugins.profile.pictures import case_profiles
-from plugins.profile.tests.test_profile import SOURCES
+from plugins.profile.tests.test_profile import OVERSUBSCRIBED, SOURCES
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 
@@ -32,22 +32,33 @@ CASE = """\
 """
 
 
-@pytest.mark.parametrize("library", LAUNCHERS)
-def test_a_job_profiles_the_ranks_of_all_its_nodes(cluster, library):
-    folder = Path(cluster.site_facts()["work_dir"], f"profile-{library}")
+def profile_of(cluster, library, what):
+    """The profile of a job of known.c, a rank a node."""
+    folder = Path(cluster.site_facts()["work_dir"], f"profile-{library}-{what}")
     folder.mkdir()
     cluster.show([ROOT, Path(sys.prefix)])
     try:
         compiled = [f"mpicc.{library}", "-O2", "-o", "known", str(SOURCES / "known.c")]
         ran(cluster.user_command(compiled, folder=folder))
         words = ["salloc", "-N2", "--ntasks-per-node=1", "assay"]
-        words += ["profile", "--", *LAUNCHERS[library], "./known", "late"]
-        done = ran(cluster.user_command(words, folder=folder), check=False)
+        words += ["profile", "--", *LAUNCHERS[library], "./known", what]
+        done = ran(cluster.user_command(words, OVERSUBSCRIBED, folder), check=False)
         assert done.returncode == 0, done.stderr
-        profile = read_profile(folder / "profile.json")
         assert not [*folder.glob("assay-profile-*")]
+        return read_profile(folder / "profile.json")
     finally:
         shutil.rmtree(folder)
+
+
+def test_a_job_profiles_the_ranks_it_started_not_those_that_these_spawn(cluster):
+    profile = profile_of(cluster, "openmpi", "spawn")
+    assert (profile.ranks, profile.complete) == (2, True)
+    assert "the ranks that MPI_Comm_spawn started are not in the profile" in profile.notes
+
+
+@pytest.mark.parametrize("library", LAUNCHERS)
+def test_a_job_profiles_the_ranks_of_all_its_nodes(cluster, library):
+    profile = profile_of(cluster, library, "late")
     assert profile.complete
     assert (profile.ranks, profile.nodes, profile.ranks_per_node) == (2, 2, 1)
     sends = [one for one in profile.calls if one.call == "Send" and one.greatest_bytes == 1000]

@@ -25,7 +25,7 @@ from virtual_cluster import Cluster
 from virtual_cluster.host import SLURM_CONF, SYSTEM_PATH, end
 from virtual_cluster.namespaces import to_user
 from virtual_cluster.state import folders, load_state
-from virtual_cluster.tests.clusters import made, run_in
+from virtual_cluster.tests.clusters import made, needs_own_python, run_in
 
 #: The `assay` of these tests on hosts of a cluster.
 OWN = "/cluster/bin/assay"
@@ -235,6 +235,7 @@ def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: st
     assert "DRAIN" not in state_of(cluster, "n1")
 
 
+@needs_own_python()
 def test_a_history_that_cannot_be_read_drains_no_node_and_is_named(cluster: Cluster) -> None:
     folder = prepared(cluster, "history", unfit=True)
     (folder / "history.sqlite").write_text("no history")

@@ -4,13 +4,16 @@
 import os
 import subprocess
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
 import virtual_cluster
 from checks.common.tests.program_runs import ran
 from records.errors import AssayError
+from setup.foreign_cluster.tests import site_setup
 from setup.foreign_cluster.tests.site_setup import LoginDaemon, SiteSetup, login_command, up
+from setup.foreign_cluster.tests.walk import walk_on
 from virtual_cluster import Cluster, host, namespaces
 from virtual_cluster.daemons import common_settings
 from virtual_cluster.spec import address_plan
@@ -90,6 +93,15 @@ def test_users_and_administrators_find_the_site_and_down_leaves_nothing(name, si
     cluster.kill_node("b1")
     cluster.restore_node("b1")
     assert virtual_cluster.down(name)
+    assert traces(name) == {}
+
+
+def test_a_slurmdbd_that_refuses_its_data_base_is_not_to_be_had_here(name, site, monkeypatch):
+    said = "echo slurmdbd: fatal: _check_mysql_concat_is_sane: null result from query; exit 1"
+    broken = replace(site, daemons=(LoginDaemon("slurmdbd", ("sh", "-c", said), ("false",)),))
+    monkeypatch.setattr(site_setup, "described", lambda _: broken)
+    with pytest.raises(pytest.skip.Exception, match="refuses the client"), walk_on(name, Mock()):
+        pytest.fail("it came up")
     assert traces(name) == {}
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import virtual_cluster
+from records.errors import InfrastructureError
 from setup.foreign_cluster.tests import site_setup
 from setup.tests.repacked import repack_all
 from virtual_cluster import Cluster, host, namespaces
@@ -215,6 +216,10 @@ def walk_on(name: str, wheels: Wheels) -> Iterator[Walk]:
         subprocess.run(["chmod", "-R", "a+rX", str(root / "wheels")], check=True)
         (root / "requirements.lock").write_text(wheels.lock)
         yield Walk(name)
+    except InfrastructureError as error:
+        if "_check_mysql_concat_is_sane" not in str(error):
+            raise
+        pytest.skip("slurmdbd refuses the client of MariaDB of Debian 13 and later: not to be had")
     finally:
         if not KEEP:
             virtual_cluster.down(name, print)
