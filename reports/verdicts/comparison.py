@@ -6,11 +6,12 @@ differ by 1 % and nothing changed, two thirds of all cells would read "better" o
 history of the campaign tells how far days differ.
 """
 
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
+from functools import partial, reduce
+from itertools import chain, groupby, product
 from math import exp, log, sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -23,6 +24,7 @@ from records.forms import Form, Part, key
 from records.history.model import History
 from records.history.reading import read_history
 from records.history.store import Store
+from reports.analysis.failures import Point, combine
 from reports.analysis.run import Analysis, Row, analyse
 from reports.load import nights
 from reports.load.loading import load_run
@@ -48,6 +50,21 @@ _METHOD = (
     " mean of rates is their arithmetic mean, not total work over total time."
 )
 
+_COSTS = (
+    "Time of B over that of A, for a rate the inverse; geometric mean over the points of a check's"
+    " deciding metrics. The workload has the campaign's weights, all checks alike where it declares"
+    " none. Intervals at 95 % are of the launches alone: two days may differ by more."
+)
+#: Provenance that a release of the operating system or another cluster changes, as it is told.
+_MEMBERS = {
+    **{"site.name": "site", "site.network.name": "network", "site.image": "image"},
+    **{"site.image_digest": "image digest", "slurm.version": "Slurm", "site.glibc": "glibc"},
+    "environments.(.+).compiler_version": "compiler of",
+    "environments.(.+).library": "library of",
+}
+#: Beginning of a digest; a library's name and version.
+_SHORT = re.compile(r"[0-9a-f]{12}(?=[0-9a-f]{52}$)|[^;,]*")
+
 #: Case id, metric and point of a series.
 SeriesKey = tuple[str, str, tuple[tuple[str, Any], ...]]
 
@@ -67,8 +84,8 @@ class DifferencePart(Part):
     """Difference in provenance."""
 
     what: Annotated[str, key("Name of what differs.", "what")]
-    a: Annotated[str, key("In run A.", "A")]
-    b: Annotated[str, key("In run B.", "B")]
+    a: Annotated[str, key("In run A.", "before (A)")]
+    b: Annotated[str, key("In run B.", "after (B)")]
 
 
 class SidePart(Part):
@@ -131,6 +148,18 @@ class MetricChange(Part, kw_only=True):
         return {"better": 0, "worse": 0, "beyond launches": 1}.get(self.reading, 2), -size
 
 
+class CostPart(Part):
+    """Cost of run B over that of A in one environment."""
+
+    environment: Annotated[str, key("The environment.", "environment", name_cell)]
+    what: Annotated[str, key("The workload, or a check in words.", "cost of")]
+    ratio: Annotated[float | None, _figure("Time of B over A.", "B against A", signed_percent)]
+    interval: Annotated[
+        Interval | None, _figure("Of the launches alone.", "95 % interval", _interval_text)
+    ]
+    reading: Annotated[Reading, key("Reading of it.", "reading", _READINGS.__getitem__)]
+
+
 class ComparisonForm(Form, kw_only=True):
     """`assay compare`: run B against run A."""
 
@@ -138,6 +167,8 @@ class ComparisonForm(Form, kw_only=True):
     a: Annotated[str, key("The id of run A.")]
     b: Annotated[str, key("The id of run B.")]
     facts: Annotated[list[str], key("Facts of the runs, in sentences.")]
+    changed: Annotated[list[DifferencePart], key("Software, image and network that changed.")]
+    costs: Annotated[list[CostPart], key("Costs by environment: the workload, then each check.")]
     provenance: Annotated[list[DifferencePart], key("Differences in provenance.")]
     changes: Annotated[
         list[MetricChange],
@@ -159,13 +190,15 @@ Days = Mapping[SeriesKey, DaySpread]
 class RunComparison:
     """Run B against run A: what differs in provenance, and each check.
 
-    `by_check` has the values of each check in reading order, `days` how far days differ.
+    `by_check` has the values of each check in reading order, `costs` what they come to, `days` how
+    far days differ.
     """
 
     first: Analysis
     second: Analysis
     provenance: list[DifferencePart]
     by_check: dict[str, list[MetricChange]]
+    costs: list[CostPart]
     days: Days
 
     @property
@@ -200,16 +233,20 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
         if name.partition(".")[2] not in _EXPECTED_TO_DIFFER
         and facts[0].get(name) != facts[1].get(name)
     ]
-    by_check = {check: _changes(both, days, check) for check in both[0].checks}
-    return RunComparison(*both, provenance, by_check, days)
+    pairs = {check: _pairs(both, check) for check in both[0].checks}
+    by_check = {
+        check: [_change(both, days, *pair) for pair in found] for check, found in pairs.items()
+    }
+    costs = _costs(both, chain(*pairs.values()))
+    return RunComparison(*both, provenance, by_check, costs, days)
 
 
 def _cases_of(analysis: Analysis) -> set[str]:
     return {case.id for case in analysis.run.plan.cases}
 
 
-def _changes(both: Sequence[Analysis], days: Days, check: str) -> list[MetricChange]:
-    """Every value of a check that a case of both runs has, in reading order."""
+def _pairs(both: Sequence[Analysis], check: str) -> list[list[Row | None]]:
+    """The rows of A and B of every value of a check that a case of both has, in reading order."""
     known = _cases_of(both[0]) & _cases_of(both[1])
     pairs: dict[object, list[Row | None]] = {}
     for side, analysis in enumerate(both):
@@ -218,7 +255,63 @@ def _changes(both: Sequence[Analysis], days: Days, check: str) -> list[MetricCha
             if case in known and not row.series.metric.endswith(_DERIVED):
                 pair = pairs.setdefault((case, row.series.metric, row.series.at), [None, None])
                 pair[side] = row
-    return [_change(both, days, *pair) for pair in pairs.values()]
+    return [*pairs.values()]
+
+
+def _costs(both: Sequence[Analysis], pairs: Iterable[Sequence[Row | None]]) -> list[CostPart]:
+    """Costs of B over A by environment: of the workload, then of each check."""
+    first, register, costs = both[0], both[0].register, list[CostPart]()
+    weights = {check: one for check, one in first.run.plan.weighed.items() if one > 0}
+    points: dict[str, dict[str, list[list[Point]]]] = {}
+    for a, b in pairs:
+        if a is None or b is None or min(*a.series.values, *b.series.values) <= 0:
+            continue
+        case, metric = first.case(a), a.series.metric
+        if register.decides(case.check, metric):
+            sign = 1.0 if register.metrics[metric].better == "lower" else -1.0
+            level = np.log(a.series.values).mean()
+            sides = points.setdefault(case.environment, {}).setdefault(case.check, [[], []])
+            for side, of in zip(sides, (a.series, b.series), strict=True):
+                side.append((of.blocks, sign * (np.log(of.values) - level)))
+    for name, found in points.items():
+        logs = {check: [combine(side)[0] for side in sides] for check, sides in found.items()}
+        if len(weights) > 1 and weights.keys() <= logs.keys():
+            weighed = [{check: logs[check][side] for check in weights} for side in (0, 1)]
+            logs = {"": [_workload(side, weights) for side in weighed], **logs}
+        for check, ((_, of_a), (_, of_b)) in logs.items():
+            known = log_ratio_interval(np.exp(of_a).tolist(), np.exp(of_b).tolist())
+            ratio, interval = known or (None, None)
+            reading: Reading = "not resolved" if interval else "no interval"
+            if interval and not interval.low <= 1 <= interval.high:
+                reading = "beyond launches"
+            what = register.check_title(check) if check else "the workload"
+            costs.append(CostPart(name, what, ratio, interval, reading))
+    return costs
+
+
+def _workload(points: Mapping[str, Point], weights: Mapping[str, float]) -> Point:
+    """ln of a workload's cost in each block that has all of its checks."""
+    common = reduce(np.intersect1d, (blocks for blocks, _ in points.values()))
+    parts = [
+        weights[check] * np.exp(values[np.isin(blocks, common)])
+        for check, (blocks, values) in points.items()
+    ]
+    return common, np.log(np.sum(parts, axis=0) / sum(weights.values()))
+
+
+def _changed(different: Sequence[DifferencePart]) -> list[DifferencePart]:
+    """Of the differences those of `_MEMBERS`, with what several environments share once; nothing
+    of what one of the runs did not record."""
+    whose: dict[tuple[str, str, str], list[str]] = {}
+    for (member, label), one in product(_MEMBERS.items(), different):
+        own = re.fullmatch(member, one.what)
+        a, b = (_SHORT.findall(text)[0] for text in (one.a, one.b))
+        if own and a != b and not {"none", "not recorded"} & {a, b}:
+            whose.setdefault((label, a, b), []).extend(own.groups())
+    return [
+        DifferencePart(f"{label} {', '.join(names)}".strip(), a, b)
+        for (label, a, b), names in whose.items()
+    ]
 
 
 def _change(both: Sequence[Analysis], days: Days, a: Row | None, b: Row | None) -> MetricChange:
@@ -312,6 +405,9 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
     """A comparison as a result."""
     a, b = found.first.run, found.second.run
     facts, title = _facts(found), found.first.register.check_title
+    changed = _changed(found.provenance)
+    table = table_of(changed, anchor="table-changed", title="What changed")
+    costs = table_of(found.costs, anchor="table-costs", title="What it costs")
     checks = [
         Section(f"compare-{check}", title(check), partial(_check, changes, title(check)))
         for check, changes in found.by_check.items()
@@ -331,21 +427,37 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
             a=a.run_id,
             b=b.run_id,
             facts=facts,
+            changed=changed,
+            costs=found.costs,
             provenance=found.provenance,
             changes=found.changes,
         ),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
+        sentences=[*_sentences(found)],
         sections=[
-            Section("provenance", "Provenance", lambda: [differ or alike], shown_on=EVERYWHERE),
+            Section("changed", "What changed", lambda: [table], shown_on=EVERYWHERE),
+            Section("costs", "What it costs", lambda: [costs], note=_COSTS, shown_on=EVERYWHERE),
             Section(
                 "results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=EVERYWHERE
             ),
             *checks,
+            Section("provenance", "Provenance", lambda: [differ or alike], shown_on=EVERYWHERE),
         ],
         looks={**found.first.looks, **found.second.looks},
         devices=_devices(found),
         closing="Made by Assay from the records of both runs.",
     )
+
+
+def _sentences(found: RunComparison) -> Iterator[Sentence]:
+    """Cost of B in each environment: of the workload, and of the checks that are resolved."""
+    for name, costs in groupby(found.costs, lambda cost: cost.environment):
+        parts = []
+        for cost in costs:
+            if cost.ratio and cost.interval and cost.reading == "beyond launches":
+                amount = units.slower_text(1 / cost.ratio, cost.ratio - 1)
+                parts.append(f"{cost.what} {amount} ({_interval_text(cost.interval)})")
+        yield Sentence(f"{name} in B: {'; '.join(parts) or 'no cost is resolved'}", "#costs")
 
 
 def _facts(found: RunComparison) -> list[str]:
