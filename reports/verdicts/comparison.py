@@ -33,7 +33,7 @@ from reports.notation.units import count_text, signed_percent
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence, carried
 from reports.show.rows import in_reading_order, name_cell, provenance_rows, row_label
 from reports.show.tables import Cell, table_of
-from reports.statistics.descriptive import LEVEL, Interval, log_ratio_interval
+from reports.statistics.descriptive import LEAST_N, LEVEL, Interval, log_ratio_interval
 from reports.statistics.levels import residuals
 
 #: Metrics that only restate another one launch by launch; summary.csv has them.
@@ -58,12 +58,10 @@ _COSTS = (
 #: Provenance that a release of the operating system or another cluster changes, as it is told.
 _MEMBERS = {
     **{"site.name": "site", "site.network.name": "network", "site.image": "image"},
-    **{"site.image_digest": "image digest", "slurm.version": "Slurm", "site.glibc": "glibc"},
+    **{"slurm.version": "Slurm", "site.glibc": "glibc"},
     "environments.(.+).compiler_version": "compiler of",
     "environments.(.+).library": "library of",
 }
-#: Beginning of a digest; a library's name and version.
-_SHORT = re.compile(r"[0-9a-f]{12}(?=[0-9a-f]{52}$)|[^;,]*")
 
 #: Case id, metric and point of a series.
 SeriesKey = tuple[str, str, tuple[tuple[str, Any], ...]]
@@ -154,9 +152,7 @@ class CostPart(Part):
     environment: Annotated[str, key("The environment.", "environment", name_cell)]
     what: Annotated[str, key("The workload, or a check in words.", "cost of")]
     ratio: Annotated[float | None, _figure("Time of B over A.", "B against A", signed_percent)]
-    interval: Annotated[
-        Interval | None, _figure("Of the launches alone.", "95 % interval", _interval_text)
-    ]
+    interval: Annotated[Interval | None, _figure("Of launches.", "95 % interval", _interval_text)]
     reading: Annotated[Reading, key("Reading of it.", "reading", _READINGS.__getitem__)]
 
 
@@ -190,8 +186,7 @@ Days = Mapping[SeriesKey, DaySpread]
 class RunComparison:
     """Run B against run A: what differs in provenance, and each check.
 
-    `by_check` has the values of each check in reading order, `costs` what they come to, `days` how
-    far days differ.
+    `by_check` has the values of each check in reading order, `days` how far days differ.
     """
 
     first: Analysis
@@ -234,9 +229,7 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
         and facts[0].get(name) != facts[1].get(name)
     ]
     pairs = {check: _pairs(both, check) for check in both[0].checks}
-    by_check = {
-        check: [_change(both, days, *pair) for pair in found] for check, found in pairs.items()
-    }
+    by_check = {name: [_change(both, days, *pair) for pair in of] for name, of in pairs.items()}
     costs = _costs(both, chain(*pairs.values()))
     return RunComparison(*both, provenance, by_check, costs, days)
 
@@ -259,20 +252,26 @@ def _pairs(both: Sequence[Analysis], check: str) -> list[list[Row | None]]:
 
 
 def _costs(both: Sequence[Analysis], pairs: Iterable[Sequence[Row | None]]) -> list[CostPart]:
-    """Costs of B over A by environment: of the workload, then of each check."""
-    first, register, costs = both[0], both[0].register, list[CostPart]()
+    """Costs of B over A by environment: of the workload, then of each check.
+
+    Times are relative to A's in the first environment, which the weights are of. A point of which
+    one run alone has LEAST_N launches is left out.
+    """
+    first, register, costs, levels = both[0], both[0].register, list[CostPart](), dict[Any, Any]()
     weights = {check: one for check, one in first.run.plan.weighed.items() if one > 0}
     points: dict[str, dict[str, list[list[Point]]]] = {}
     for a, b in pairs:
         if a is None or b is None or min(*a.series.values, *b.series.values) <= 0:
             continue
         case, metric = first.case(a), a.series.metric
-        if register.decides(case.check, metric):
+        few = {row.summary.n < LEAST_N for row in (a, b)}
+        if register.decides(case.check, metric) and len(few) == 1:
             sign = 1.0 if register.metrics[metric].better == "lower" else -1.0
-            level = np.log(a.series.values).mean()
+            point = first.run.first_alike[a.series.case], metric, a.series.at
+            level = levels.setdefault(point, np.log(a.series.values).mean())
             sides = points.setdefault(case.environment, {}).setdefault(case.check, [[], []])
-            for side, of in zip(sides, (a.series, b.series), strict=True):
-                side.append((of.blocks, sign * (np.log(of.values) - level)))
+            for side, row in zip(sides, (a, b), strict=True):
+                side.append((row.series.blocks, sign * (np.log(row.series.values) - level)))
     for name, found in points.items():
         logs = {check: [combine(side)[0] for side in sides] for check, sides in found.items()}
         if len(weights) > 1 and weights.keys() <= logs.keys():
@@ -292,11 +291,8 @@ def _costs(both: Sequence[Analysis], pairs: Iterable[Sequence[Row | None]]) -> l
 def _workload(points: Mapping[str, Point], weights: Mapping[str, float]) -> Point:
     """ln of a workload's cost in each block that has all of its checks."""
     common = reduce(np.intersect1d, (blocks for blocks, _ in points.values()))
-    parts = [
-        weights[check] * np.exp(values[np.isin(blocks, common)])
-        for check, (blocks, values) in points.items()
-    ]
-    return common, np.log(np.sum(parts, axis=0) / sum(weights.values()))
+    parts = {name: np.exp(values[np.isin(at, common)]) for name, (at, values) in points.items()}
+    return common, np.log(sum(weights[name] * part for name, part in parts.items()))
 
 
 def _changed(different: Sequence[DifferencePart]) -> list[DifferencePart]:
@@ -305,7 +301,7 @@ def _changed(different: Sequence[DifferencePart]) -> list[DifferencePart]:
     whose: dict[tuple[str, str, str], list[str]] = {}
     for (member, label), one in product(_MEMBERS.items(), different):
         own = re.fullmatch(member, one.what)
-        a, b = (_SHORT.findall(text)[0] for text in (one.a, one.b))
+        a, b = (re.split("[;,]", text)[0] for text in (one.a, one.b))  # a library's name, version
         if own and a != b and not {"none", "not recorded"} & {a, b}:
             whose.setdefault((label, a, b), []).extend(own.groups())
     return [
