@@ -151,7 +151,7 @@ class CostPart(Part):
 
     environment: Annotated[str, key("The environment.", "environment", name_cell)]
     what: Annotated[str, key("The workload, or a check in words.", "cost of")]
-    ratio: Annotated[float | None, _figure("Time of B over A.", "B against A", signed_percent)]
+    ratio: Annotated[float | None, _figure("Time of B over A.", "time in B", signed_percent)]
     interval: Annotated[Interval | None, _figure("Of launches.", "95 % interval", _interval_text)]
     reading: Annotated[Reading, key("Reading of it.", "reading", _READINGS.__getitem__)]
 
@@ -453,7 +453,8 @@ def _sentences(found: RunComparison) -> Iterator[Sentence]:
             if cost.ratio and cost.interval and cost.reading == "beyond launches":
                 amount = units.slower_text(1 / cost.ratio, cost.ratio - 1)
                 parts.append(f"{cost.what} {amount} ({_interval_text(cost.interval)})")
-        yield Sentence(f"{name} in B: {'; '.join(parts) or 'no cost is resolved'}", "#costs")
+        told = "; ".join(parts) or "no cost is resolved"
+        yield Sentence(f"{name} in B: {told}", "#costs", environment=name)
 
 
 def _facts(found: RunComparison) -> list[str]:
