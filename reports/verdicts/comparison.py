@@ -20,6 +20,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from records.errors import AssayError
+from records.flags import DISTURBED
 from records.forms import Form, Part, key
 from records.history.model import History
 from records.history.reading import read_history
@@ -463,6 +464,7 @@ def _facts(found: RunComparison) -> list[str]:
     a, b = map(_cases_of, sides.values())
     facts = [
         f"{side}: {one.run.run_id}, campaign {one.run.plan.campaign}, {one.launches_text}"
+        + f", {one.flagged(DISTURBED)} disturbed by other programs" * bool(one.flagged(DISTURBED))
         for side, one in sides.items()
     ]
     shared = f"{count_text(len(a & b), 'case')} in both"
