@@ -112,13 +112,14 @@ def gather(site: Site, asked: SiteAsRun, run_id: str, plan: Plan) -> Provenance:
     lines = site.slurm_output("scontrol", "show", "config").splitlines()
     pairs = (line.split("=", 1) for line in lines if "=" in line)
     slurm = {key.strip(): value.strip() for key, value in pairs}
+    glibc = site.slurm_output("getconf", "GNU_LIBC_VERSION").removeprefix("glibc ")
     model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return Provenance(
         run_id=run_id,
         started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         order_seed=plan.seed,
         harness=harness(),
-        site=asked,
+        site=replace(asked, glibc=glibc or None),
         host=Host(
             cpu=model[1] if model else platform.processor(),
             cores=len(os.sched_getaffinity(0)),

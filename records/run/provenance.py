@@ -53,8 +53,8 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
     `access` are the options of every sbatch; `switches` is the tree of switches of a virtual
     cluster, `cores_awake` how it keeps cores awake while a job runs: latency, spinner or nothing,
-    `image` what its hosts boot, "/" for the programs of the machine, with its digest;
-    `partition_nodes`, all nodes of the partition and kind, in service or not.
+    `image` what its hosts boot, "/" for the programs of the machine, with its digest; `glibc`, the
+    version of the C library; `partition_nodes`, all of the partition and kind, in service or not.
     """
 
     name: str | None = None
@@ -72,6 +72,7 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     cores_awake: str | None = None
     image: str | None = None
     image_digest: str | None = None
+    glibc: str | None = None
     asked_as: SiteWord | None = None
     builds: Literal["spack", "distribution"] | None = None
     nodes_left_out: list[Word] | None = None

@@ -16,7 +16,7 @@ from assay.documents.report import HEAD, TAIL, build_report, write_raw_pages
 from records.errors import AssayError
 from records.run.archive import ArchiveWriter, Packed, archive_name
 from reports.load.loading import load_run
-from reports.render import markdown
+from reports.render import html, markdown, terminal
 from reports.render.formats import CSV_COLUMNS
 from reports.show.tables import RawLinks
 from reports.tests.synthetic import HPL_FIXED, Edit, case, chained, changed, quick_cases, write_run
@@ -228,6 +228,43 @@ def test_two_runs_side_by_side(tmp_path: Path) -> None:
     assert "8 cases in both" in text
     with pytest.raises(AssayError, match="no case in common"):
         compare(first, write_run(tmp_path / "c", quick_cases(("openmpi",))))
+
+
+def with_release(run: Path, image: str, glibc: str, mpich: str, gcc: str) -> Path:
+    """The run with what its cluster said of itself."""
+    known = {"compiler_version": gcc}
+    environments = {"mpich": {**known, "library": mpich}, "lam": {**known, "library": "LAM 7.1"}}
+    changed(run / "provenance.json", environments=environments)
+    changed(run / "provenance.json", site={"name": "v", "image": image, "glibc": glibc})
+    return run
+
+
+def test_a_comparison_names_what_a_release_changes_and_what_it_costs(tmp_path: Path) -> None:
+    cases = [one for one in quick_cases(("mpich", "lam")) if one["check"] != "pt2pt"]
+    before, after = (
+        with_release(write_run(tmp_path / name, cases, blocks=3, slower=slower), *told)
+        for name, slower, *told in (
+            ("a", 1.0, "debian-12", "2.36", "MPICH 4.0; Date: 2022", "gcc 12"),
+            ("b", 1.2, "debian-13", "2.41", "MPICH 4.2; Date: 2024", "gcc 14"),
+        )
+    )
+    result = comparison_result(compare(before, after))
+    assert [(part.what, part.a, part.b) for part in result.data.changed] == [
+        ("image", "debian-12", "debian-13"),
+        ("glibc", "2.36", "2.41"),
+        ("compiler of lam, mpich", "gcc 12", "gcc 14"),
+        ("library of mpich", "MPICH 4.0", "MPICH 4.2"),
+    ]
+    costs = [cost for cost in result.data.costs if cost.environment == "mpich"]
+    assert [cost.what for cost in costs][:2] == ["the workload", "HPL"]
+    assert all(cost.ratio and 1.1 < cost.ratio < 1.3 for cost in costs)
+    for text in (html.page(result), markdown.text(result), terminal.text(result)):
+        assert "What changed" in text
+        assert "% slower" in text
+    alike = comparison_result(compare(before, before))
+    assert alike.data.changed == []
+    assert "What changed" not in html.page(alike) + terminal.text(alike)
+    assert "no cost is resolved" in terminal.text(alike)
 
 
 def hpl_and_startup(tmp_path: Path, edit: Edit | None = None, blocks: int = 6) -> Path:

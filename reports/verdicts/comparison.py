@@ -6,11 +6,12 @@ differ by 1 % and nothing changed, two thirds of all cells would read "better" o
 history of the campaign tells how far days differ.
 """
 
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
+from functools import partial, reduce
+from itertools import chain, groupby, product
 from math import exp, log, sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -19,10 +20,12 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from records.errors import AssayError
+from records.flags import DISTURBED
 from records.forms import Form, Part, key
 from records.history.model import History
 from records.history.reading import read_history
 from records.history.store import Store
+from reports.analysis.failures import Point, combine
 from reports.analysis.run import Analysis, Row, analyse
 from reports.load import nights
 from reports.load.loading import load_run
@@ -31,7 +34,7 @@ from reports.notation.units import count_text, signed_percent
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence, carried
 from reports.show.rows import in_reading_order, name_cell, provenance_rows, row_label
 from reports.show.tables import Cell, table_of
-from reports.statistics.descriptive import LEVEL, Interval, log_ratio_interval
+from reports.statistics.descriptive import LEAST_N, LEVEL, Interval, log_ratio_interval
 from reports.statistics.levels import residuals
 
 #: Metrics that only restate another one launch by launch; summary.csv has them.
@@ -47,6 +50,19 @@ _METHOD = (
     " are no pairs, and each cell is read by itself: among many, some fall outside by chance. The"
     " mean of rates is their arithmetic mean, not total work over total time."
 )
+
+_COSTS = (
+    "Time of B over that of A, for a rate the inverse; geometric mean over the points of a check's"
+    " deciding metrics. The workload has the campaign's weights, all checks alike where it declares"
+    " none. Intervals at 95 % are of the launches alone: two days may differ by more."
+)
+#: Provenance that a release of the operating system or another cluster changes, as it is told.
+_MEMBERS = {
+    **{"site.name": "site", "site.network.name": "network", "site.image": "image"},
+    **{"slurm.version": "Slurm", "site.glibc": "glibc"},
+    "environments.(.+).compiler_version": "compiler of",
+    "environments.(.+).library": "library of",
+}
 
 #: Case id, metric and point of a series.
 SeriesKey = tuple[str, str, tuple[tuple[str, Any], ...]]
@@ -67,8 +83,8 @@ class DifferencePart(Part):
     """Difference in provenance."""
 
     what: Annotated[str, key("Name of what differs.", "what")]
-    a: Annotated[str, key("In run A.", "A")]
-    b: Annotated[str, key("In run B.", "B")]
+    a: Annotated[str, key("In run A.", "before (A)")]
+    b: Annotated[str, key("In run B.", "after (B)")]
 
 
 class SidePart(Part):
@@ -131,6 +147,16 @@ class MetricChange(Part, kw_only=True):
         return {"better": 0, "worse": 0, "beyond launches": 1}.get(self.reading, 2), -size
 
 
+class CostPart(Part):
+    """Cost of run B over that of A in one environment."""
+
+    environment: Annotated[str, key("The environment.", "environment", name_cell)]
+    what: Annotated[str, key("The workload, or a check in words.", "cost of")]
+    ratio: Annotated[float | None, _figure("Time of B over A.", "time in B", signed_percent)]
+    interval: Annotated[Interval | None, _figure("Of launches.", "95 % interval", _interval_text)]
+    reading: Annotated[Reading, key("Reading of it.", "reading", _READINGS.__getitem__)]
+
+
 class ComparisonForm(Form, kw_only=True):
     """`assay compare`: run B against run A."""
 
@@ -138,6 +164,8 @@ class ComparisonForm(Form, kw_only=True):
     a: Annotated[str, key("The id of run A.")]
     b: Annotated[str, key("The id of run B.")]
     facts: Annotated[list[str], key("Facts of the runs, in sentences.")]
+    changed: Annotated[list[DifferencePart], key("Software, image and network that changed.")]
+    costs: Annotated[list[CostPart], key("Costs by environment: the workload, then each check.")]
     provenance: Annotated[list[DifferencePart], key("Differences in provenance.")]
     changes: Annotated[
         list[MetricChange],
@@ -166,6 +194,7 @@ class RunComparison:
     second: Analysis
     provenance: list[DifferencePart]
     by_check: dict[str, list[MetricChange]]
+    costs: list[CostPart]
     days: Days
 
     @property
@@ -200,16 +229,18 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
         if name.partition(".")[2] not in _EXPECTED_TO_DIFFER
         and facts[0].get(name) != facts[1].get(name)
     ]
-    by_check = {check: _changes(both, days, check) for check in both[0].checks}
-    return RunComparison(*both, provenance, by_check, days)
+    pairs = {check: _pairs(both, check) for check in both[0].checks}
+    by_check = {name: [_change(both, days, *pair) for pair in of] for name, of in pairs.items()}
+    costs = _costs(both, chain(*pairs.values()))
+    return RunComparison(*both, provenance, by_check, costs, days)
 
 
 def _cases_of(analysis: Analysis) -> set[str]:
     return {case.id for case in analysis.run.plan.cases}
 
 
-def _changes(both: Sequence[Analysis], days: Days, check: str) -> list[MetricChange]:
-    """Every value of a check that a case of both runs has, in reading order."""
+def _pairs(both: Sequence[Analysis], check: str) -> list[list[Row | None]]:
+    """The rows of A and B of every value of a check that a case of both has, in reading order."""
     known = _cases_of(both[0]) & _cases_of(both[1])
     pairs: dict[object, list[Row | None]] = {}
     for side, analysis in enumerate(both):
@@ -218,7 +249,66 @@ def _changes(both: Sequence[Analysis], days: Days, check: str) -> list[MetricCha
             if case in known and not row.series.metric.endswith(_DERIVED):
                 pair = pairs.setdefault((case, row.series.metric, row.series.at), [None, None])
                 pair[side] = row
-    return [_change(both, days, *pair) for pair in pairs.values()]
+    return [*pairs.values()]
+
+
+def _costs(both: Sequence[Analysis], pairs: Iterable[Sequence[Row | None]]) -> list[CostPart]:
+    """Costs of B over A by environment: of the workload, then of each check.
+
+    Times are relative to A's in the first environment, which the weights are of. A point of which
+    one run alone has LEAST_N launches is left out.
+    """
+    first, register, costs, levels = both[0], both[0].register, list[CostPart](), dict[Any, Any]()
+    weights = {check: one for check, one in first.run.plan.weighed.items() if one > 0}
+    points: dict[str, dict[str, list[list[Point]]]] = {}
+    for a, b in pairs:
+        if a is None or b is None or min(*a.series.values, *b.series.values) <= 0:
+            continue
+        case, metric = first.case(a), a.series.metric
+        few = {row.summary.n < LEAST_N for row in (a, b)}
+        if register.decides(case.check, metric) and len(few) == 1:
+            sign = 1.0 if register.metrics[metric].better == "lower" else -1.0
+            point = first.run.first_alike[a.series.case], metric, a.series.at
+            level = levels.setdefault(point, np.log(a.series.values).mean())
+            sides = points.setdefault(case.environment, {}).setdefault(case.check, [[], []])
+            for side, row in zip(sides, (a, b), strict=True):
+                side.append((row.series.blocks, sign * (np.log(row.series.values) - level)))
+    for name, found in points.items():
+        logs = {check: [combine(side)[0] for side in sides] for check, sides in found.items()}
+        if len(weights) > 1 and weights.keys() <= logs.keys():
+            weighed = [{check: logs[check][side] for check in weights} for side in (0, 1)]
+            logs = {"": [_workload(side, weights) for side in weighed], **logs}
+        for check, ((_, of_a), (_, of_b)) in logs.items():
+            known = log_ratio_interval(np.exp(of_a).tolist(), np.exp(of_b).tolist())
+            ratio, interval = known or (None, None)
+            reading: Reading = "not resolved" if interval else "no interval"
+            if interval and not interval.low <= 1 <= interval.high:
+                reading = "beyond launches"
+            what = register.check_title(check) if check else "the workload"
+            costs.append(CostPart(name, what, ratio, interval, reading))
+    return costs
+
+
+def _workload(points: Mapping[str, Point], weights: Mapping[str, float]) -> Point:
+    """ln of a workload's cost in each block that has all of its checks."""
+    common = reduce(np.intersect1d, (blocks for blocks, _ in points.values()))
+    parts = {name: np.exp(values[np.isin(at, common)]) for name, (at, values) in points.items()}
+    return common, np.log(sum(weights[name] * part for name, part in parts.items()))
+
+
+def _changed(different: Sequence[DifferencePart]) -> list[DifferencePart]:
+    """Of the differences those of `_MEMBERS`, with what several environments share once; nothing
+    of what one of the runs did not record."""
+    whose: dict[tuple[str, str, str], list[str]] = {}
+    for (member, label), one in product(_MEMBERS.items(), different):
+        own = re.fullmatch(member, one.what)
+        a, b = (re.split("[;,]", text)[0] for text in (one.a, one.b))  # a library's name, version
+        if own and a != b and not {"none", "not recorded"} & {a, b}:
+            whose.setdefault((label, a, b), []).extend(own.groups())
+    return [
+        DifferencePart(f"{label} {', '.join(names)}".strip(), a, b)
+        for (label, a, b), names in whose.items()
+    ]
 
 
 def _change(both: Sequence[Analysis], days: Days, a: Row | None, b: Row | None) -> MetricChange:
@@ -312,6 +402,9 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
     """A comparison as a result."""
     a, b = found.first.run, found.second.run
     facts, title = _facts(found), found.first.register.check_title
+    changed = _changed(found.provenance)
+    table = table_of(changed, anchor="table-changed", title="What changed")
+    costs = table_of(found.costs, anchor="table-costs", title="What it costs")
     checks = [
         Section(f"compare-{check}", title(check), partial(_check, changes, title(check)))
         for check, changes in found.by_check.items()
@@ -331,21 +424,38 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
             a=a.run_id,
             b=b.run_id,
             facts=facts,
+            changed=changed,
+            costs=found.costs,
             provenance=found.provenance,
             changes=found.changes,
         ),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
+        sentences=[*_sentences(found)],
         sections=[
-            Section("provenance", "Provenance", lambda: [differ or alike], shown_on=EVERYWHERE),
+            Section("changed", "What changed", lambda: [table], shown_on=EVERYWHERE),
+            Section("costs", "What it costs", lambda: [costs], note=_COSTS, shown_on=EVERYWHERE),
             Section(
                 "results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=EVERYWHERE
             ),
             *checks,
+            Section("provenance", "Provenance", lambda: [differ or alike], shown_on=EVERYWHERE),
         ],
         looks={**found.first.looks, **found.second.looks},
         devices=_devices(found),
         closing="Made by Assay from the records of both runs.",
     )
+
+
+def _sentences(found: RunComparison) -> Iterator[Sentence]:
+    """Cost of B in each environment: of the workload, and of the checks that are resolved."""
+    for name, costs in groupby(found.costs, lambda cost: cost.environment):
+        parts = []
+        for cost in costs:
+            if cost.ratio and cost.interval and cost.reading == "beyond launches":
+                amount = units.slower_text(1 / cost.ratio, cost.ratio - 1)
+                parts.append(f"{cost.what} {amount} ({_interval_text(cost.interval)})")
+        told = "; ".join(parts) or "no cost is resolved"
+        yield Sentence(f"{name} in B: {told}", "#costs", environment=name)
 
 
 def _facts(found: RunComparison) -> list[str]:
@@ -354,6 +464,7 @@ def _facts(found: RunComparison) -> list[str]:
     a, b = map(_cases_of, sides.values())
     facts = [
         f"{side}: {one.run.run_id}, campaign {one.run.plan.campaign}, {one.launches_text}"
+        + f", {one.flagged(DISTURBED)} disturbed by other programs" * bool(one.flagged(DISTURBED))
         for side, one in sides.items()
     ]
     shared = f"{count_text(len(a & b), 'case')} in both"
