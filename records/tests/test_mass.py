@@ -22,15 +22,16 @@ FLOORS = 6
 #: The share of all functions that are private and used once.
 USED_ONCE = 0.112
 #: Lines of a room without tests; a change that adds some takes others away, and lowers its cap.
-#: Images of virtual clusters raised those of virtual_cluster, assay and records by 620, 30 and 10.
+#: Images of virtual clusters raised those of virtual_cluster, reports, assay and records by 640,
+#: 120, 30 and 10.
 LINES = {
     "assay": 12_480,
     "bench": 430,
     "checks": 8_690,
     "plugins": 18_270,
     "records": 5_010,
-    "reports": 15_250,
-    "virtual_cluster": 2_560,
+    "reports": 15_370,
+    "virtual_cluster": 2_580,
 }
 #: Words with which a docstring begins where it should name the thing or say what is done.
 VAGUE = re.compile(r"(What|One|Whether|How|The one|Which|Those|The same)\b")

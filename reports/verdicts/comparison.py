@@ -401,22 +401,7 @@ def two_days_interval(ratio: float, launches: Interval, days: DaySpread) -> Inte
 def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
     """A comparison as a result."""
     a, b = found.first.run, found.second.run
-    facts, title = _facts(found), found.first.register.check_title
-    changed = _changed(found.provenance)
-    table = table_of(changed, anchor="table-changed", title="What changed")
-    costs = table_of(found.costs, anchor="table-costs", title="What it costs")
-    checks = [
-        Section(f"compare-{check}", title(check), partial(_check, changes, title(check)))
-        for check, changes in found.by_check.items()
-        if changes
-    ]
-    differ = table_of(
-        found.provenance,
-        anchor="differences",
-        title="What differs in provenance",
-        most=MOST_DIFFERENT,
-    )
-    alike = Sentence("Provenance: no difference.")
+    facts, changed = _facts(found), _changed(found.provenance)
     return Result(
         kicker="Assay · two runs of one campaign",
         title=f"{b.run_id} against {a.run_id}",
@@ -431,19 +416,36 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
         ),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
         sentences=[*_sentences(found)],
-        sections=[
-            Section("changed", "What changed", lambda: [table], shown_on=EVERYWHERE),
-            Section("costs", "What it costs", lambda: [costs], note=_COSTS, shown_on=EVERYWHERE),
-            Section(
-                "results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=EVERYWHERE
-            ),
-            *checks,
-            Section("provenance", "Provenance", lambda: [differ or alike], shown_on=EVERYWHERE),
-        ],
+        sections=_sections(found, changed),
         looks={**found.first.looks, **found.second.looks},
         devices=_devices(found),
         closing="Made by Assay from the records of both runs.",
     )
+
+
+def _sections(found: RunComparison, changed: Sequence[DifferencePart]) -> list[Section]:
+    """What changed, what it costs, and the evidence."""
+    title, shown = found.first.register.check_title, EVERYWHERE
+    table = table_of(changed, anchor="table-changed", title="What changed")
+    costs = table_of(found.costs, anchor="table-costs", title="What it costs")
+    differ = table_of(
+        found.provenance,
+        anchor="differences",
+        title="What differs in provenance",
+        most=MOST_DIFFERENT,
+    )
+    alike = Sentence("Provenance: no difference.")
+    return [
+        Section("changed", "What changed", lambda: [table], shown_on=shown),
+        Section("costs", "What it costs", lambda: [costs], note=_COSTS, shown_on=shown),
+        Section("results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=shown),
+        *(
+            Section(f"compare-{check}", title(check), partial(_check, changes, title(check)))
+            for check, changes in found.by_check.items()
+            if changes
+        ),
+        Section("provenance", "Provenance", lambda: [differ or alike], shown_on=shown),
+    ]
 
 
 def _sentences(found: RunComparison) -> Iterator[Sentence]:

@@ -164,9 +164,7 @@ def test_packages_are_checked_unpacked_and_noted(mirror):
 
 def test_a_download_that_was_cut_goes_on_and_a_damaged_part_is_fetched_anew(mirror):
     mirror.cut["/pool/b.deb"] = 100
-    with pytest.raises(
-        InfrastructureError, match="what was fetched is kept: correct that"
-    ):
+    with pytest.raises(InfrastructureError, match="what was fetched is kept: correct that"):
         get(mirror.url)
     assert not images.lock_of("debian-13").folder.exists()
     (part,) = (images.images_folder() / "packages").glob(
