@@ -420,16 +420,9 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
     return Result(
         kicker="Assay · two runs of one campaign",
         title=f"{b.run_id} against {a.run_id}",
-        data=ComparisonForm(
-            a=a.run_id,
-            b=b.run_id,
-            facts=facts,
-            changed=changed,
-            costs=found.costs,
-            provenance=found.provenance,
-            changes=found.changes,
-        ),
+        data=ComparisonForm.filled(found, a=a.run_id, b=b.run_id, facts=facts, changed=changed),
         facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
+        warnings=_disturbed(found),
         sentences=[*_sentences(found)],
         sections=[
             Section("changed", "What changed", lambda: [table], shown_on=EVERYWHERE),
@@ -446,16 +439,26 @@ def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
     )
 
 
+def _disturbed(found: RunComparison) -> list[str]:
+    """Warnings of launches that other programs disturbed."""
+    return [
+        f"{side}: other programs disturbed {units.count_text(count, 'launch')}; a cost may be"
+        " theirs and not the change's: run both again on idle nodes"
+        for side, one in (("A", found.first), ("B", found.second))
+        if (count := one.flagged(DISTURBED))
+    ]
+
+
 def _sentences(found: RunComparison) -> Iterator[Sentence]:
     """Cost of B in each environment: of the workload, and of the checks that are resolved."""
     for name, costs in groupby(found.costs, lambda cost: cost.environment):
         parts = []
         for cost in costs:
             if cost.ratio and cost.interval and cost.reading == "beyond launches":
-                amount = units.slower_text(1 / cost.ratio, cost.ratio - 1)
-                parts.append(f"{cost.what} {amount} ({_interval_text(cost.interval)})")
+                interval = _interval_text(cost.interval)
+                parts.append(f"{cost.what} {signed_percent(cost.ratio)} ({interval})")
         told = "; ".join(parts) or "no cost is resolved"
-        yield Sentence(f"{name} in B: {told}", "#costs", environment=name)
+        yield Sentence(f"{name}, time in B: {told}", "#costs", environment=name)
 
 
 def _facts(found: RunComparison) -> list[str]:
@@ -464,7 +467,6 @@ def _facts(found: RunComparison) -> list[str]:
     a, b = map(_cases_of, sides.values())
     facts = [
         f"{side}: {one.run.run_id}, campaign {one.run.plan.campaign}, {one.launches_text}"
-        + f", {one.flagged(DISTURBED)} disturbed by other programs" * bool(one.flagged(DISTURBED))
         for side, one in sides.items()
     ]
     shared = f"{count_text(len(a & b), 'case')} in both"
