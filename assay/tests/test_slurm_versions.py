@@ -23,27 +23,35 @@ SAID = sorted(Path(__file__).with_name("slurm_said").glob("*.txt"))
 FAILS = ("scontrol show job -o 999", "scontrol show partition -o nowhere", "sbatch")
 
 
-@pytest.fixture(params=SAID, ids=lambda file: file.stem)
-def answer(request):
-    """Answers a command as this version of Slurm has answered it."""
-    entries = re.split(r"^\$ ", request.param.read_text(), flags=re.MULTILINE)[1:]
-    said = dict(entry.split("\n", 1) for entry in entries)
+def answers_of(said):
+    """Answers a command as a version of Slurm has answered it."""
+    entries = re.split(r"^\$ ", said.read_text(), flags=re.MULTILINE)[1:]
+    known = dict(entry.split("\n", 1) for entry in entries)
 
     def answered(*argv):
         words = " ".join(argv).replace(" --all", "").replace(" -o all", " -o")
         fails = words.startswith(FAILS)
-        return Answer(int(fails), "" if fails else said[words], said[words] if fails else "")
+        return Answer(int(fails), "" if fails else known[words], known[words] if fails else "")
 
     return answered
 
 
-@pytest.fixture
-def site(answer):
+def site_of(answer):
     of_file = Mock(slurm_partition="all", longest_job_s=None, access=[], concurrency=1)
     of_file.shared_cores = {}
     made = Mock(description=of_file, down_nodes_return=False, ask=lambda argv, **_: answer(*argv))
     made.name = "three"
     return made
+
+
+@pytest.fixture(params=SAID, ids=lambda file: file.stem)
+def answer(request):
+    return answers_of(request.param)
+
+
+@pytest.fixture
+def site(answer):
+    return site_of(answer)
 
 
 def test_jobs_and_nodes_are_read_while_launches_run(answer):

@@ -401,33 +401,15 @@ def two_days_interval(ratio: float, launches: Interval, days: DaySpread) -> Inte
 def comparison_result(found: RunComparison) -> Result[ComparisonForm]:
     """A comparison as a result."""
     a, b = found.first.run, found.second.run
-    facts, changed = _facts(found), _changed(found.provenance)
-    return Result(
-        kicker="Assay · two runs of one campaign",
-        title=f"{b.run_id} against {a.run_id}",
-        data=ComparisonForm(
-            a=a.run_id,
-            b=b.run_id,
-            facts=facts,
-            changed=changed,
-            costs=found.costs,
-            provenance=found.provenance,
-            changes=found.changes,
-        ),
-        facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
-        sentences=[*_sentences(found)],
-        sections=_sections(found, changed),
-        looks={**found.first.looks, **found.second.looks},
-        devices=_devices(found),
-        closing="Made by Assay from the records of both runs.",
-    )
-
-
-def _sections(found: RunComparison, changed: Sequence[DifferencePart]) -> list[Section]:
-    """What changed, what it costs, and the evidence."""
-    title, shown = found.first.register.check_title, EVERYWHERE
+    facts, title = _facts(found), found.first.register.check_title
+    changed = _changed(found.provenance)
     table = table_of(changed, anchor="table-changed", title="What changed")
     costs = table_of(found.costs, anchor="table-costs", title="What it costs")
+    checks = [
+        Section(f"compare-{check}", title(check), partial(_check, changes, title(check)))
+        for check, changes in found.by_check.items()
+        if changes
+    ]
     differ = table_of(
         found.provenance,
         anchor="differences",
@@ -435,16 +417,35 @@ def _sections(found: RunComparison, changed: Sequence[DifferencePart]) -> list[S
         most=MOST_DIFFERENT,
     )
     alike = Sentence("Provenance: no difference.")
+    return Result(
+        kicker="Assay · two runs of one campaign",
+        title=f"{b.run_id} against {a.run_id}",
+        data=ComparisonForm.filled(found, a=a.run_id, b=b.run_id, facts=facts, changed=changed),
+        facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
+        warnings=_disturbed(found),
+        sentences=[*_sentences(found)],
+        sections=[
+            Section("changed", "What changed", lambda: [table], shown_on=EVERYWHERE),
+            Section("costs", "What it costs", lambda: [costs], note=_COSTS, shown_on=EVERYWHERE),
+            Section(
+                "results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=EVERYWHERE
+            ),
+            *checks,
+            Section("provenance", "Provenance", lambda: [differ or alike], shown_on=EVERYWHERE),
+        ],
+        looks={**found.first.looks, **found.second.looks},
+        devices=_devices(found),
+        closing="Made by Assay from the records of both runs.",
+    )
+
+
+def _disturbed(found: RunComparison) -> list[str]:
+    """Warnings of launches that other programs disturbed."""
     return [
-        Section("changed", "What changed", lambda: [table], shown_on=shown),
-        Section("costs", "What it costs", lambda: [costs], note=_COSTS, shown_on=shown),
-        Section("results", "Results", lambda: _greatest(found), note=_METHOD, shown_on=shown),
-        *(
-            Section(f"compare-{check}", title(check), partial(_check, changes, title(check)))
-            for check, changes in found.by_check.items()
-            if changes
-        ),
-        Section("provenance", "Provenance", lambda: [differ or alike], shown_on=shown),
+        f"{side}: other programs disturbed {units.count_text(count, 'launch')}; a cost may be"
+        " theirs and not the change's: run both again on idle nodes"
+        for side, one in (("A", found.first), ("B", found.second))
+        if (count := one.flagged(DISTURBED))
     ]
 
 
@@ -454,10 +455,10 @@ def _sentences(found: RunComparison) -> Iterator[Sentence]:
         parts = []
         for cost in costs:
             if cost.ratio and cost.interval and cost.reading == "beyond launches":
-                amount = units.slower_text(1 / cost.ratio, cost.ratio - 1)
-                parts.append(f"{cost.what} {amount} ({_interval_text(cost.interval)})")
+                interval = _interval_text(cost.interval)
+                parts.append(f"{cost.what} {signed_percent(cost.ratio)} ({interval})")
         told = "; ".join(parts) or "no cost is resolved"
-        yield Sentence(f"{name} in B: {told}", "#costs", environment=name)
+        yield Sentence(f"{name}, time in B: {told}", "#costs", environment=name)
 
 
 def _facts(found: RunComparison) -> list[str]:
@@ -466,7 +467,6 @@ def _facts(found: RunComparison) -> list[str]:
     a, b = map(_cases_of, sides.values())
     facts = [
         f"{side}: {one.run.run_id}, campaign {one.run.plan.campaign}, {one.launches_text}"
-        + f", {one.flagged(DISTURBED)} disturbed by other programs" * bool(one.flagged(DISTURBED))
         for side, one in sides.items()
     ]
     shared = f"{count_text(len(a & b), 'case')} in both"

@@ -15,7 +15,7 @@ import pytest
 from assay import ROOT
 from assay.cli import main
 from assay.tests.published_forms import published
-from assay.tests.test_slurm_versions import answer, site  # noqa: F401
+from assay.tests.test_slurm_versions import SAID, answers_of, site_of
 from checks.common.slurm.commands import Answer, slurm_seconds
 from plugins.contract.stability import command
 from plugins.contract.stability.ledger import ClusterLook, NodeState, WatchFolder, WatchTerms
@@ -251,8 +251,11 @@ def test_looks_that_take_longer_than_an_interval_follow_each_other(tmp_path, mon
     assert [*looks] == []
 
 
-def test_a_watch_sees_the_nodes_of_each_version_of_slurm(site):  # noqa: F811
-    found = Looking(site, SimpleNamespace(partitions=[], file_systems=[])).look(Known())
+@pytest.mark.parametrize("said", SAID, ids=lambda file: file.stem)
+def test_a_watch_sees_the_nodes_of_each_version_of_slurm(said):
+    found = Looking(
+        site_of(answers_of(said)), SimpleNamespace(partitions=[], file_systems=[])
+    ).look(Known())
     assert found.started and [one.out for one in found.nodes.values()] == ["", "", "drained"]
     assert found.nodes["n3"].reason == "fan 2"
     assert found.partitions["all"].nodes == ["n1", "n2", "n3"]
