@@ -21,7 +21,7 @@ __all__ = ["pytestmark"]
 OF_NODES = ("--mca", "btl_tcp_if_include", "eth0")
 LAUNCHERS = {
     "mpich": ["srun", "--mpi=pmi2"],
-    "openmpi": ["mpirun.openmpi", "--bind-to=none", *("--mca", "pml", "ob1"), *OF_NODES],
+    "openmpi": ["mpirun.openmpi", "--bind-to", "none", *("--mca", "pml", "ob1"), *OF_NODES],
 }
 CASE = """\
   - name: known
