@@ -84,20 +84,13 @@ def test_a_run_learns_what_its_partition_and_its_own_job_allow(site, monkeypatch
 def test_a_new_user_sees_the_cluster(answer, monkeypatch):
     monkeypatch.setattr(slurm_view, "answer_of", answer)
     view = slurm_view.ask_slurm()
-    assert [(one.name, one.cores, one.in_service) for one in view.nodes] == [
-        *(("n1", 1, True), ("n2", 1, True), ("n3", 1, False))
-    ]
+    assert [(one.cores, one.in_service) for one in view.nodes] == [(1, True), (1, True), (1, False)]
     assert [(one.name, one.usable) for one in view.partitions.values()] == [("all", True)]
     assert "pmi2" in view.mpi_types
-    assert [line.split()[0] for line in view.topology] == [
-        f"SwitchName={n}" for n in ("top", "s1", "s2")
-    ]
+    assert [line.split()[0][11:] for line in view.topology] == ["top", "s1", "s2"]
 
 
 def test_a_virtual_cluster_sees_its_nodes(answer, monkeypatch):
     monkeypatch.setattr(daemons, "ask", lambda _, *argv, **__: answer(*argv).stdout)
     assert daemons.node_states(Mock()) == {"n1": "allocated", "n2": "idle", "n3": "drained"}
-    assert [(one["job_id"], one["name"]) for one in daemons.jobs(Mock())] == [
-        ("5", "waits"),
-        ("1", "first"),
-    ]
+    assert [one["name"] for one in daemons.jobs(Mock())] == ["waits", "first"]

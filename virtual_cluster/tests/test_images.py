@@ -98,12 +98,9 @@ def tar_of(files):
 
 
 def package(name, files):
-    control = f"Package: {name}\nVersion: 1.0\n".encode()
-    control = tar_of({"./control": control})
-    # Debian has packages of both kinds.
-    own = {"a": ("control.tar.xz", lzma.compress), "b": ("control.tar.gz", gzip.compress)}
-    part, pack = own[name]
-    parts = {"debian-binary": b"2.0\n", part: pack(control)}
+    control = tar_of({"./control": f"Package: {name}\nVersion: 1.0\n".encode()})
+    kind, pack = ("gz", gzip.compress) if name == "b" else ("xz", lzma.compress)
+    parts = {"debian-binary": b"2.0\n", f"control.tar.{kind}": pack(control)}
     data = tar_of({f"./{path}": text for path, text in files.items()})
     parts["data.tar.xz"] = lzma.compress(data)
     text = b"!<arch>\n"

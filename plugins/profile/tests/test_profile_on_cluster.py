@@ -17,9 +17,11 @@ from reports.analysis.run import analyse
 from reports.load.loading import load_run
 
 __all__ = ["pytestmark"]
+#: Open MPI of sid is configured for lo alone.
+OF_NODES = ("--mca", "btl_tcp_if_include", "eth0")
 LAUNCHERS = {
     "mpich": ["srun", "--mpi=pmi2"],
-    "openmpi": ["mpirun.openmpi", "--bind-to", "none", "--mca", "pml", "ob1"],
+    "openmpi": ["mpirun.openmpi", "--bind-to", "none", *("--mca", "pml", "ob1"), *OF_NODES],
 }
 CASE = """\
   - name: known
