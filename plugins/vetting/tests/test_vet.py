@@ -18,13 +18,14 @@ import pytest
 
 from assay.cli import main
 from assay.sites.site import Site
+from assay.tests.test_run_on_cluster import ASSAY
 from checks.common.slurm.commands import Answer, Slurm
 from plugins.vetting import judge
 from plugins.vetting.command import guarded
 from plugins.vetting.folder import VetFolder
 from plugins.vetting.local import LocalVetting, VetRequest, look_at_facts, node_name, summary
 from plugins.vetting.nodes import DrainEntry, Drains, vet_by_slurm
-from plugins.vetting.tests.test_vet_on_cluster import OWN, write_reference
+from plugins.vetting.tests.test_vet_on_cluster import write_reference
 from records.forms import as_bytes
 from records.site.node_facts import NodeFacts
 from virtual_cluster.host import tries
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("vets_alone", "believed")
 
 def vet(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """A vetting that has time on a busy machine, too."""
-    argv = [OWN, "vet", "--local", "--budget", "600", "--folder", str(folder), *words]
+    argv = [ASSAY, "vet", "--local", "--budget", "600", "--folder", str(folder), *words]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
@@ -106,7 +107,7 @@ def test_a_vetting_that_hangs_or_fails_ends_as_suspect():
 def test_a_killed_vetting_leaves_no_process_and_no_part_of_a_file(tmp_path):
     """Killed as it begins, and as it looks at mounts, multiplies matrices, writes to the disk."""
     folder = VetFolder(tmp_path / "f")
-    words = [OWN, "vet", "--local", "--budget", "600", "--disk", str(tmp_path)]
+    words = [ASSAY, "vet", "--local", "--budget", "600", "--disk", str(tmp_path)]
     marked = os.environ | {"ASSAY_TEST_MARK": tmp_path.name}
     for last in ("", "facts: ", "memory latency ", "memory bandwidth "):
         with subprocess.Popen(
@@ -206,7 +207,8 @@ NODES = {"thick": ["f1", "f2", "f3"], None: ["t1", "t2", "t3", "f1", "f2", "f3"]
 class CutSite:
     """The partition `thick` of a cluster whose jobs get nodes of the partition that they name."""
 
-    name, show_to_jobs, slurm = "cut", Mock(), Site.slurm
+    name, show_to_jobs = "cut", Mock()
+    slurm, python_words = Site.slurm, Site.python_words
     description = Mock(
         access=["--partition=thick"], slurm_partition="thick", nodes=3, shared_cores=False
     )
