@@ -42,15 +42,19 @@ IMAGE_PROGRAMS = {
 
 def program(name: str, tree: str = MACHINE) -> str:
     """Path of a system program as hosts of this image see it; its bare name if it has none."""
-    paths = (f"{folder}/{name}" for folder in SYSTEM_PATH.split(":"))
-    return next((path for path in paths if os.path.lexists(f"{tree}/{path}")), name)
+    return _found(name, tree) or name
+
+
+def _found(name: str, tree: str) -> str | None:
+    paths = (os.path.join(folder, name) for folder in SYSTEM_PATH.split(":"))  # noqa: PTH118
+    return next((path for path in paths if os.path.lexists(f"{tree}/{path}")), None)
 
 
 def missing_programs(tree: str = MACHINE, further: Mapping[str, str] = {}) -> dict[str, str]:
     """Programs that this machine, or the image, does not have, each with its package."""
-    missing = {name: MACHINE_PROGRAMS[name] for name in MACHINE_PROGRAMS if program(name) == name}
+    missing = {name: one for name, one in MACHINE_PROGRAMS.items() if not _found(name, MACHINE)}
     needed = {**IMAGE_PROGRAMS, **further}
-    return missing | {name: needed[name] for name in needed if program(name, tree) == name}
+    return missing | {name: one for name, one in needed.items() if not _found(name, tree)}
 
 
 def require_programs(tree: str = MACHINE, further: Mapping[str, str] = {}) -> None:
