@@ -12,7 +12,7 @@ mkdir -m 700 "$TMPDIR" || exit 1
 status=$?
 # The session's end ends its srun, which hands the signal to all processes of the step.
 trap '' TERM INT HUP
-kind=${ASSAY_NODE_TMP#/tmp/assay-}
+kind=${ASSAY_NODE_TMP##*/assay-}
 : >"${kind%%-*}.ended.$(hostname)"
 rm -rf "$TMPDIR"
 exit $status

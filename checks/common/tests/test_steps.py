@@ -58,6 +58,7 @@ def test_a_step_that_is_told_to_end_removes_its_folder(tmp_path):
     (tmp_path / "go").touch()
     step.wait()
     assert not [*tmp_path.glob("assay-lam-1-*")]
+    assert [*tmp_path.glob("lam.ended.*")], "the mark is in the working folder of the launch"
 
 
 def test_a_step_is_told_to_end_when_the_session_is_killed(tmp_path):
