@@ -26,9 +26,6 @@ KEPT_CHARACTERS = 1 << 24
 #: Seconds after which pauses are made while a command runs, and their length.
 _PAUSED_AFTER_S, _PAUSE_S = 0.5, 0.1
 
-#: Runs the module that the first argument names, with those that follow.
-RUNS = "import runpy; runpy.run_module(sys.argv.pop(1), None, '__main__', True)"
-
 Pause = Callable[[float], None]
 
 
@@ -147,11 +144,6 @@ def libraries_of_python() -> dict[str, str]:
     if name not in os.environ or run_command([sys.executable, "-c", ""], {}).status == 0:
         return {}
     return {name: os.environ[name]}
-
-
-def python_words(module: str) -> list[str]:
-    """The words that run a module in an interpreter that imports from where this one does."""
-    return [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path}; {RUNS}", module]
 
 
 def python_folders() -> list[Path]:

@@ -66,7 +66,7 @@ pip=(.venv/bin/pip)
 "$python" -m venv .venv >"$log" 2>&1 || {
     rm -rf .venv
     if ! { "$python" -m venv --without-pip .venv &&
-        PYTHONPATH=. "$python" -P virtual_cluster/images.py get | tee "$log"; }; then
+        PYTHONPATH=. "$python" -P virtual_cluster/image_command.py get | tee "$log"; }; then
         echo "setup: $python cannot make an environment (on Debian and Ubuntu that is the package" \
             "python3-venv); name another: make setup PYTHON=…" >&2
         exit 4

@@ -16,6 +16,7 @@ from virtual_cluster import daemons, faults, host, images, namespaces
 from virtual_cluster import spec as plans
 from virtual_cluster.daemons import cluster_files
 from virtual_cluster.images import Image
+from virtual_cluster.session_python import session_packages
 from virtual_cluster.spec import AUTO, ClusterSpec
 from virtual_cluster.state import State, cluster_lock, folders, load_state, locked_state
 
@@ -51,7 +52,7 @@ def up(
     image = images.get(spec.image, progress, *sources)
     _require_namespaces(spec, image)
     host.require_programs(str(image.tree))
-    packages = images.session_packages(image, progress)
+    packages = session_packages(image, progress)
     with cluster_lock(spec.name):
         state = load_state(spec.name)
         ended = dead_parts(state) if state is not None else []

@@ -12,6 +12,7 @@ from typing import Any
 
 from records.errors import AssayError, ExitStatus
 from virtual_cluster import api, images
+from virtual_cluster.image_command import add_sources
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ONE, ClusterSpec
 
@@ -48,7 +49,7 @@ def _add_up(up: argparse.ArgumentParser) -> None:
     text = f"what hosts boot: {', '.join(images.names())}, the path of a root file system, or / for"
     text += f" the programs of this machine (default: {images.DEFAULT})"
     up.add_argument("--image", default=images.DEFAULT, help=text)
-    images.add_sources(up)
+    add_sources(up)
     up.add_argument("--cpus-per-node", type=int, metavar="K", help=text)
     text = f"speed of the links: {', '.join(NETWORKS)}"
     up.add_argument("--network", default="unlimited", help=text)

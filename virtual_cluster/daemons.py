@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from records.waiting import DAEMON_S, NODE_S, NODES_S, scaled
-from virtual_cluster import host, images, namespaces
+from virtual_cluster import host, namespaces
 from virtual_cluster.host import failure, run, start, tries
+from virtual_cluster.session_python import python_words
 from virtual_cluster.spec import ONE, ClusterSpec
 from virtual_cluster.state import State, folders
 
@@ -154,7 +155,7 @@ def cluster_files(state: State) -> dict[str, str]:
     spec = state.spec
     hosts = {"localhost": "127.0.0.1", spec.login_host: state.addresses["login"]}
     hosts |= {node: state.addresses[node] for node in spec.node_names()}
-    own = shlex.join(images.python_words(state.python_packages, "assay.entry"))
+    own = shlex.join(python_words(state.python_packages, "assay.entry"))
     files = {
         "bin/assay": f'{_NOTHING}exec {own} "$@"\n',
         "etc/cgroup.conf": CGROUP_CONF,

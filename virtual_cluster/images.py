@@ -4,11 +4,10 @@
 An image is a tree of Debian packages below the caller's cache, for all clusters. Its lock file,
 images/NAME.lock, has the path, size and SHA-256 of each package; its digest is that of these.
 Packages are unpacked without their maintainer scripts: images/finish.sh does what matters of them.
-A tree appears whole or not at all. This module runs before Assay is set up, so it needs the
-standard library alone: `PYTHONPATH=. python3 -P virtual_cluster/images.py get`.
+A tree appears whole or not at all. This module and its command run before Assay is set up, so they
+need the standard library alone: `PYTHONPATH=. python3 -P virtual_cluster/image_command.py get`.
 """
 
-import argparse
 import fcntl
 import gzip
 import hashlib
@@ -17,21 +16,17 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import sysconfig
-import tarfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import metadata
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.errors import AssayError, InfrastructureError
 
 Progress = Callable[[str], None]
 
@@ -40,16 +35,11 @@ DEFAULT = "debian-13"
 MACHINE = "/"
 MIRROR, SNAPSHOTS = "ASSAY_DEBIAN_MIRROR", "ASSAY_DEBIAN_SNAPSHOTS"
 _HERE = Path(__file__).resolve().parent / "images"
-_ROOT = _HERE.parents[1]
+ROOT = _HERE.parents[1]
 _APT = Path("/etc/apt")
-_PREVIEWS = ("debian-14",)
 _AT_ONCE = 4
 #: What nobody reads in a cluster.
 _LEFT_OUT = ("doc", "doc-base", "info", "lintian", "locale", "man")
-#: What a session of ReFrame imports, with what that needs.
-_OF_SESSIONS = ("ReFrame-HPC", "msgspec", "numpy", "pydantic", "pyyaml")
-#: Large, and needed by ReFrame where it stores results, which sessions do not.
-_NOT_OF_SESSIONS = ("polars",)
 _LEAST_PYTHON = (3, 11)
 
 
@@ -164,7 +154,7 @@ def get(name: str, say: Progress, mirror: str = "", snapshots: str = "") -> Imag
     if (here := found(name)) is not None:
         return here
     lock = lock_of(name)
-    with _alone(lock.folder):
+    with alone(lock.folder):
         if not lock.folder.is_dir():
             sources = _sources(lock, mirror, snapshots)
             _make(lock, sources, say)
@@ -203,7 +193,7 @@ def _make(lock: LockFile, sources: Sequence[str], say: Progress) -> None:
     _run_inside(Path(MACHINE), "true", f"image {lock.name}: nothing is fetched")
     kept.mkdir(parents=True, exist_ok=True)
     say(f"image {lock.name}: fetching {megabytes:.0f} MB from {sources[0]}")
-    with _folder_beside(lock.folder) as part, ThreadPoolExecutor(_AT_ONCE) as pool:
+    with folder_beside(lock.folder) as part, ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
             files = pool.map(lambda one: _fetched(one, kept, sources), lock.packages)
             paths = list(_told(lock, files, say))
@@ -361,74 +351,8 @@ def _run_inside(tree: Path, script: str, otherwise: str, given: str = "") -> Non
         )
 
 
-def session_packages(image: Image, say: Progress) -> Path | None:
-    """The folder of Python packages that sessions import in the image, laid out by pip unless it is
-    there, in the versions that Assay itself runs with; None for this machine's own Python."""
-    if (version := image.python) is None:
-        return None
-    pins, lock = _pins(), _ROOT / "requirements.lock"
-    text = "".join(_locked(pins, lock.read_text())) if lock.is_file() else "\n".join(pins)
-    own = "" if "/" not in image.name else hashlib.sha256(image.name.encode()).hexdigest()[:12]
-    above = images_folder() / f"folder-{own}" if own else image.tree.parent
-    digest = hashlib.sha256(f"{version} {text}".encode()).hexdigest()[:12]
-    folder = above / f"python-{digest}"
-    with _alone(folder):
-        if folder.is_dir():
-            return folder
-        say(f"image {image.name}: Python packages of sessions for its Python {version}")
-        with _folder_beside(folder) as part:
-            (part / "requirements.txt").write_text(text)
-            words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
-            words += ["--disable-pip-version-check", "--only-binary=:all:", "--target", str(part)]
-            words += ["--python-version", version, "-r", str(part / "requirements.txt")]
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise InfrastructureError(
-                    f"image {image.name}: pip could not lay out the Python packages of sessions:"
-                    f" {done.stderr.strip()[-500:]}. On a machine without internet: assay image"
-                    " load, with a file of assay image save"
-                )
-    return folder
-
-
-def python_words(packages: str | None, module: str) -> list[str]:
-    """The words that run a module of Assay in an image's Python with these `session_packages`, or
-    in this one (None). What else is installed here follows, for what is Python alone."""
-    if packages is None:
-        return [sys.executable, "-P", "-m", module]
-    library = sysconfig.get_path("stdlib")
-    here = [path for path in sys.path if not path.startswith(library) and path[-4:] != ".zip"]
-    ours = [str(_ROOT), *here]
-    begin = f"import runpy, site, sys; sys.path[:0] = {[packages]}; [*map(site.addsitedir, {ours})]"
-    run_it = "runpy.run_module(sys.argv.pop(1), None, '__main__', True)"
-    cache = "-Xpycache_prefix=/tmp/pycache"  # where these are, hosts cannot write
-    return ["/usr/bin/python3", "-P", cache, "-c", f"{begin}; {run_it}", module]
-
-
-def _pins() -> list[str]:
-    """NAME==VERSION of what sessions import and what that needs, as installed here."""
-    seen, to_come = dict[str, str](), list(_OF_SESSIONS)
-    while to_come:
-        name = to_come.pop()
-        with suppress(metadata.PackageNotFoundError):
-            here = metadata.distribution(name)
-            plain = re.sub(r"[-_.]+", "-", here.name).lower()
-            if plain not in {*seen, *_NOT_OF_SESSIONS}:
-                seen[plain] = here.version
-                needed = (one for one in here.requires or () if "extra ==" not in one)
-                to_come += [re.split(r"[^A-Za-z0-9._-]", one, maxsplit=1)[0] for one in needed]
-    return [f"{name}=={version}" for name, version in sorted(seen.items())]
-
-
-def _locked(pins: Sequence[str], lock: str) -> Iterator[str]:
-    """The entries of these in a lock file of pip, with their hashes."""
-    for entry in re.split(r"^(?=\S)", lock, flags=re.MULTILINE):
-        if entry.partition(" ")[0].strip() in pins:
-            yield entry
-
-
 @contextmanager
-def _folder_beside(path: Path) -> Iterator[Path]:
+def folder_beside(path: Path) -> Iterator[Path]:
     """A folder beside `path` that takes its place at the end; it is removed after an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as above:
@@ -439,7 +363,7 @@ def _folder_beside(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def alone(path: Path) -> Iterator[None]:
     """Hold what makes this folder; remains of one that was killed are removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(f".{path.name}.lock").open("w") as lock:
@@ -447,143 +371,3 @@ def _alone(path: Path) -> Iterator[None]:
         for left in path.parent.glob(f".{path.name}.*/"):
             shutil.rmtree(left, ignore_errors=True)
         yield
-
-
-def save(name: str, file: Path, say: Progress) -> None:
-    """Write an image with the packages of its sessions into one file."""
-    image = found(name)
-    if image is None or "/" in name:
-        raise AssayError(f"image {name}: is not here; get it first: assay image get {name}")
-    session_packages(image, say)
-    folder = image.tree.parent
-    part = file.with_name(f".{file.name}.part")
-    try:
-        with tarfile.open(part, "w:gz", compresslevel=1) as archive:
-            archive.add(folder, folder.name)
-        part.rename(file)
-    finally:
-        part.unlink(missing_ok=True)
-    say(f"image {name}: {file.stat().st_size / 1e6:.0f} MB in {file}")
-
-
-def load(file: Path, say: Progress) -> None:
-    """Take the image of a file that `save` wrote. Raises AssayError for another file."""
-    known = {lock.folder.name: lock for lock in map(lock_of, names())}
-    images_folder().mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".load.", dir=images_folder()) as part:
-        words = ["tar", "-xzf", str(file.absolute()), "-C", part, "--no-same-owner"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        inside = next(Path(part).iterdir(), Path())
-        if done.returncode or inside.name not in known:
-            why = done.stderr.strip()[-200:] or f"it has {inside.name or 'nothing'}"
-            raise AssayError(
-                f"{file}: is no image of this Assay ({why}); it takes files of `assay image save`"
-                f" that have {' or '.join(known)}"
-            )
-        lock = known[inside.name]
-        with _alone(lock.folder):
-            _delete(lock.folder)
-            inside.rename(lock.folder)
-    say(f"image {lock.name}: complete, in {lock.folder}")
-
-
-def remove(name: str, say: Progress) -> None:
-    """Remove all that is here of an image, of former lock files too."""
-    lock_of(name)
-    gone = [*images_folder().glob(f"{name}-*/")]
-    for path in gone:
-        _delete(path)
-    for path in images_folder().glob(f".{name}-*.lock"):
-        path.unlink()
-    say(f"image {name}: {'removed' if gone else 'there is nothing to remove'}")
-
-
-def _delete(folder: Path) -> None:
-    """Remove an image; AssayError where a cluster has booted it."""
-    above = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
-    for state in Path(above, "assay").glob("*/cluster.json"):
-        if f'"{folder}/tree"' in state.read_text():
-            name = state.parent.name
-            raise AssayError(f"{folder}: cluster {name} uses it; assay cluster down --name {name}")
-    if folder.exists():
-        shutil.rmtree(folder)
-
-
-def listing() -> list[str]:
-    """A line an image: name, date of its lock file, download, whether it is here."""
-    lines = []
-    for lock in map(lock_of, names()):
-        date = f"{lock.made[:4]}-{lock.made[4:6]}-{lock.made[6:8]}"
-        is_here = lock.folder.is_dir()
-        here = f"here, {lock.folder}" if is_here else f"{lock.bytes / 1e6:.0f} MB to fetch"
-        notes = ", a preview of the next release" * (lock.name in _PREVIEWS)
-        notes += ", the default" * (lock.name == DEFAULT)
-        lines.append(f"{lock.name}  Debian {lock.suite} of {date}{notes}: {here}")
-    return lines
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommands."""
-    below = parser.add_subparsers(dest="image_command", required=True, metavar="COMMAND")
-    for name, text in (
-        ("list", "images, and whether they are here"),
-        ("get", "fetch an image, check and unpack it"),
-        ("save", "write an image into one file, for a machine without internet"),
-        ("load", "take an image from such a file"),
-        ("remove", "remove an image"),
-    ):
-        command = below.add_parser(name, help=text, description=text)
-        command.set_defaults(run=run)
-        if name in ("get", "save", "remove"):
-            optional = "?" if name == "get" else None
-            which = f"as {DEFAULT}: assay image list"
-            command.add_argument("name", nargs=optional, default=DEFAULT, help=which)
-        if name in ("save", "load"):
-            command.add_argument("file", type=Path, help="the file")
-        if name == "get":
-            add_sources(command)
-
-
-def add_sources(command: argparse.ArgumentParser) -> None:
-    """Declare the options of where packages come from."""
-    text = f"mirror of Debian, as http://HOST/debian (default: {MIRROR}, else that of apt here)"
-    command.add_argument("--mirror", default="", metavar="URL", help=text)
-    text = f"archive of snapshots for what the mirror no longer has (default: {SNAPSHOTS})"
-    command.add_argument("--snapshots", default="", metavar="URL", help=text)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Execute a parsed command; return its exit status. Raises AssayError."""
-    match args.image_command:
-        case "list":
-            print(*listing(), sep="\n")
-        case "get":
-            image = get(args.name, _say, args.mirror, args.snapshots)
-            _say(f"image {image.name}: {image.tree}")
-        case "save":
-            save(args.name, args.file, _say)
-        case "load":
-            load(args.file, _say)
-        case "remove":
-            remove(args.name, _say)
-    return ExitStatus.PASS
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
-
-
-def main() -> int:
-    """`python3 virtual_cluster/images.py`: parse, run, and show an error as one message."""
-    parser = argparse.ArgumentParser(prog="assay image")
-    add_arguments(parser)
-    args = parser.parse_args()
-    try:
-        return run(args)
-    except AssayError as problem:
-        print(f"assay image: {problem}", file=sys.stderr)
-        return problem.status
-
-
-if __name__ == "__main__":
-    sys.exit(main())

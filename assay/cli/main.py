@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
+from assay import ROOT
 from assay.loading import ended_by_ctrl_c
 from assay.terminal import leave_pipe, plain_output
 from records.errors import AssayError, ExitStatus
@@ -26,7 +27,7 @@ COMMANDS = {
     ),
     "image": Command(
         "what hosts of a virtual cluster boot, in place of this machine's programs",
-        "virtual_cluster.images:add_arguments",
+        "virtual_cluster.image_command:add_arguments",
     ),
     "build": Command(
         "build a site's MPI libraries and our programs on each", "assay.cli.site:declare_build"
@@ -181,6 +182,12 @@ def _run(argv: Sequence[str] | None) -> int:
             if line_below(folders, error):
                 _tell(message_of(folders, error))
                 return int(ExitStatus.BAD_INPUT)
+        if isinstance(error, ModuleNotFoundError) and not (ROOT / f"{error.name}").is_dir():
+            _tell(
+                f"{error} in {sys.executable}; hosts of a virtual cluster have only what sessions"
+                " import: call this on the machine of the cluster. Elsewhere: make setup"
+            )
+            return int(ExitStatus.INFRASTRUCTURE)
         traceback.print_exc()
         _tell("the lines above are a defect of assay, not a verdict; please report them")
         return int(ExitStatus.INFRASTRUCTURE)

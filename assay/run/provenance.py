@@ -36,8 +36,8 @@ _SLURM_SETTINGS = (
     *("SelectType", "SelectTypeParameters", "TaskPlugin", "ProctrackType", "MpiDefault"),
     *("LaunchParameters", "SchedulerParameters"),
 )
-#: The version of the package named next.
-_VERSION = ("dpkg-query", "-W", "-f=${Version}")
+#: Name and version of the packages named next.
+_VERSIONS = ("dpkg-query", "-W", "-f=${Package} ${Version}\n")
 #: What a run keeps of an environment as the site describes it.
 _AS_DESCRIBED = (
     *("description", "source", "compiler", "launcher", "launcher_options", "launcher_command"),
@@ -177,6 +177,8 @@ def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
     facts = site.output_in(name, compiler_facts) if on_login else ""
     compiles_with, _, compiler = facts.partition("\0")
     blas = described.blas or site.description.blas
+    versions = site.slurm_output(*_VERSIONS, *described.packages) if described.packages else ""
+    installed = dict(line.split() for line in versions.splitlines() if " " in line)
     return EnvironmentAsRun(
         **{name: getattr(described, name) for name in _AS_DESCRIBED},
         compiles_with=compiles_with.strip(),
@@ -184,6 +186,6 @@ def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
         blas=" ".join(blas.link_words()) if blas else None,
         settings={**defaults, **described.chosen},
         preload=described.preload or None,
-        packages={name: site.slurm_output(*_VERSION, name) or None for name in described.packages},
+        packages={name: installed.get(name) for name in described.packages},
         spack=msgspec.convert(site.spack_facts(name), SpackBuild | None),
     )

@@ -20,8 +20,9 @@ from records.errors import AssayError, UnreachableError
 from records.run.provenance import SiteAsRun
 from records.site.topology import TopologyDescription
 from reports.notation.units import count_text
-from virtual_cluster import Cluster, images, load, planned
+from virtual_cluster import Cluster, load, planned
 from virtual_cluster.namespaces import SEEN
+from virtual_cluster.session_python import python_words
 
 _OPTION_VALUE = re.compile(r"[\w.,@%+=:/-]+")
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
@@ -170,9 +171,7 @@ class VirtualSite(Site):
 
     def python_words(self, module: str) -> list[str]:
         """Of an image its own Python, in which packages of another version are of no use."""
-        if (packages := self._facts["python_packages"]) is None:
-            return super().python_words(module)
-        return images.python_words(packages, module)
+        return python_words(self._facts["python_packages"], module)
 
     def here(self, path: str) -> Path:
         """Of an image its own, which may be a link to another place in it."""

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from assay import BASE, setup_command
-from assay.commands import Pause, python_words, run_command
+from assay.commands import Pause, run_command
 from assay.schema.document import did_you_mean, listed
 from assay.schema.model import Variant
 from assay.sites.description import VALUE, EnvironmentDescription, SiteDescription
@@ -29,6 +29,7 @@ from checks.common.session.launch_commands import preparation
 from checks.common.slurm.commands import Answer, Slurm, option_values, setting
 from records.errors import AssayError, InfrastructureError
 from records.run.provenance import SiteAsRun
+from virtual_cluster.session_python import python_words
 
 _NO_HPL = (
     "not named, and there is no source of HPL to build it: %s is no file; run %s, or name an"
@@ -63,7 +64,7 @@ class Site(ABC):
 
     def python_words(self, module: str) -> list[str]:
         """The words that run a module of Assay where launches are submitted, for `command`."""
-        return python_words(module)
+        return python_words(None, module)
 
     def here(self, path: str) -> Path:
         """The path on this machine of a file that launches see at `path`."""

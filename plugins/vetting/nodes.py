@@ -16,7 +16,7 @@ import msgspec
 from ClusterShell.NodeSet import NodeSet
 
 from assay import ROOT
-from assay.commands import python_folders, python_words, run_command
+from assay.commands import python_folders, run_command
 from assay.sites.site import Site
 from checks.common.slurm.commands import Answer, Slurm, fields
 from plugins.vetting.folder import VetFolder
@@ -26,6 +26,7 @@ from records.files import append_whole, held
 from records.forms import Part, as_bytes, key
 from records.text.plain_text import speaking
 from reports.notation.units import count_text
+from virtual_cluster.session_python import python_words
 
 #: Seconds that a job may wait for its nodes, and with it that it may take in all, at --time=2.
 _WAIT_S, _LIMIT_S = 30, 180.0
@@ -103,7 +104,7 @@ def vet_in_job(words: Sequence[str], *, link: bool) -> list[Vetting]:
         return _vetted(lambda: run_command(job, os.environ, limit_s=_LIMIT_S), vetted)
 
     sizes = [f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
-    words = [*python_words("assay.entry"), *words]
+    words = [*python_words(None, "assay.entry"), *words]
     found = step([*_SRUN, "--overlap", *sizes, *words], nodes)
     order = {one.node: WORDS.index(one.word) for one in found}
 

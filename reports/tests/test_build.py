@@ -235,7 +235,8 @@ def with_release(run: Path, image: str, glibc: str, mpich: str, gcc: str) -> Pat
     known = {"compiler_version": gcc}
     environments = {"mpich": {**known, "library": mpich}, "lam": {**known, "library": "LAM 7.1"}}
     changed(run / "provenance.json", environments=environments)
-    changed(run / "provenance.json", site={"name": "v", "image": image, "glibc": glibc})
+    site = {"name": "v", "image": image, "image_digest": glibc * 32, "glibc": glibc}
+    changed(run / "provenance.json", site=site)
     return run
 
 
@@ -251,6 +252,7 @@ def test_a_comparison_names_what_a_release_changes_and_what_it_costs(tmp_path: P
     result = comparison_result(compare(before, after))
     assert [(part.what, part.a, part.b) for part in result.data.changed] == [
         ("image", "debian-12", "debian-13"),
+        ("digest of the image", "2.362.362.36", "2.412.412.41"),
         ("glibc", "2.36", "2.41"),
         ("compiler of lam, mpich", "gcc 12", "gcc 14"),
         ("library of mpich", "MPICH 4.0", "MPICH 4.2"),

@@ -59,6 +59,7 @@ _COSTS = (
 #: Provenance that a release of the operating system or another cluster changes, as it is told.
 _MEMBERS = {
     **{"site.name": "site", "site.network.name": "network", "site.image": "image"},
+    **{"site.image_digest": "digest of the image"},
     **{"slurm.version": "Slurm", "site.glibc": "glibc"},
     "environments.(.+).compiler_version": "compiler of",
     "environments.(.+).library": "library of",
@@ -302,7 +303,9 @@ def _changed(different: Sequence[DifferencePart]) -> list[DifferencePart]:
     whose: dict[tuple[str, str, str], list[str]] = {}
     for (member, label), one in product(_MEMBERS.items(), different):
         own = re.fullmatch(member, one.what)
-        a, b = (re.split("[;,]", text)[0] for text in (one.a, one.b))  # a library's name, version
+        kept = 12 if member == "site.image_digest" else None
+        # Of a library its name and version.
+        a, b = (re.split("[;,]", text)[0][:kept] for text in (one.a, one.b))
         if own and a != b and not {"none", "not recorded"} & {a, b}:
             whose.setdefault((label, a, b), []).extend(own.groups())
     return [

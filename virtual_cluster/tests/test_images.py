@@ -15,7 +15,7 @@ from threading import Thread
 import pytest
 
 from records.errors import AssayError, InfrastructureError
-from virtual_cluster import images
+from virtual_cluster import image_command, images
 
 APT = {
     "sources.list.d/debian.sources": "URIs: https://near.example/debian/\nSuites: trixie\n",
@@ -170,7 +170,7 @@ def test_a_download_that_was_cut_goes_on_and_a_damaged_part_is_fetched_anew(mirr
     assert part.stat().st_size == 100
     get(mirror.url)
     assert mirror.asked[-1] == ("/pool/b.deb", 100)
-    images.remove("debian-13", lambda _: None)
+    image_command.remove("debian-13", lambda _: None)
     part.write_bytes(b"damaged")
     image, _ = get(mirror.url)
     assert (image.tree / "usr/bin/b").stat().st_size == 5000
@@ -196,25 +196,25 @@ def test_a_wrong_file_is_never_used_and_no_mirror_is_no_traceback(mirror):
 
 
 def test_one_file_carries_an_image_to_a_machine_without_network(mirror, tmp_path, monkeypatch):
-    monkeypatch.setattr(images, "session_packages", lambda *_: None)
+    monkeypatch.setattr(image_command, "session_packages", lambda *_: None)
     image, _ = get(mirror.url)
     file, said = tmp_path / "image.tar.gz", list[str]()
-    images.save("debian-13", file, said.append)
+    image_command.save("debian-13", file, said.append)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     (tmp_path / "assay/mine").mkdir(parents=True)
     state = tmp_path / "assay/mine/cluster.json"
     state.write_text(json.dumps({"tree": str(image.tree)}))
     with pytest.raises(AssayError, match="cluster mine uses it; assay cluster down --name mine"):
-        images.remove("debian-13", said.append)
+        image_command.remove("debian-13", said.append)
     state.unlink()
-    images.remove("debian-13", said.append)
+    image_command.remove("debian-13", said.append)
     assert images.found("debian-13") is None
-    images.load(file, said.append)
+    image_command.load(file, said.append)
     assert images.found("debian-13") == image
     assert (image.tree / "usr/bin/a").stat().st_mode & 0o111
     file.write_bytes(file.read_bytes()[:200])
     with pytest.raises(AssayError, match=r"is no image of this Assay"):
-        images.load(file, said.append)
+        image_command.load(file, said.append)
     assert images.found("debian-13") == image
 
 

@@ -507,6 +507,7 @@ def facts(analysis: Analysis) -> Facts:
     kind = {True: " (a virtual cluster on one machine)", False: " (a real machine)", None: ""}
     nodes = f", {units.count_text(len(run.nodes), 'node')}" if run.nodes else ""
     network = f", network {site.network.name}" if site.network.name else ""
+    network += f", image {site.image}" if site.image not in (None, "/") else ""
     planned = (
         f"{units.count_text(len(run.plan.cases), 'case')}, {units.count_text(run.blocks, 'block')}"
     )
