@@ -187,9 +187,9 @@ def _run(argv: Sequence[str] | None) -> int:
                 f"{error} in {sys.executable}; hosts of a virtual cluster have only what sessions"
                 " import: call this on the machine of the cluster. Elsewhere: make setup"
             )
-            return int(ExitStatus.INFRASTRUCTURE)
-        traceback.print_exc()
-        _tell("the lines above are a defect of assay, not a verdict; please report them")
+        else:
+            traceback.print_exc()
+            _tell("the lines above are a defect of assay, not a verdict; please report them")
         return int(ExitStatus.INFRASTRUCTURE)
 
 
