@@ -12,8 +12,8 @@ from typing import Any
 
 from records.errors import AssayError, ExitStatus
 from virtual_cluster import api, images
-from virtual_cluster.image_command import add_sources
 from virtual_cluster.api import Cluster
+from virtual_cluster.image_command import add_sources
 from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ONE, ClusterSpec
 
 
