@@ -33,7 +33,8 @@ from records.run.record import read_records
 from records.values import utc_seconds
 from reports.statistics.descriptive import median_intervals
 from reports.tests.synthetic import CONSTRUCTS, ENVIRONMENTS, HPL_FIXED, SIZES, case, write_run
-from virtual_cluster import ClusterSpec, down, up
+from virtual_cluster.api import down, up
+from virtual_cluster.spec import ClusterSpec
 
 ASSAY = Path(sys.executable).with_name("assay")
 TIMES, HELP_GOAL_S, LAUNCHES = 11, 0.05, 160

@@ -20,7 +20,7 @@ from records.errors import AssayError, UnreachableError
 from records.run.provenance import SiteAsRun
 from records.site.topology import TopologyDescription
 from reports.notation.units import count_text
-from virtual_cluster import Cluster, load, planned
+from virtual_cluster.api import Cluster, load, planned
 from virtual_cluster.namespaces import SEEN
 from virtual_cluster.session_python import python_words
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.cli import main
 from assay.tests.published_forms import published
-from virtual_cluster import Cluster, down, up
+from virtual_cluster.api import Cluster, down, up
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 from assay.tests.test_in_one_job import in_job
 from assay.tests.test_run_on_cluster import campaign, own_name, records_of, run, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
-from virtual_cluster import down, up
+from virtual_cluster.api import down, up
 from virtual_cluster.tests.clusters import booted
 
 __all__ = ["in_job", "pytestmark"]

@@ -17,7 +17,7 @@ from assay.tests.test_run_on_cluster import pytestmark as needs
 from records.errors import ExitStatus
 from records.run.provenance import read_provenance
 from setup.tests.needs import NEEDS_HPL
-from virtual_cluster import Cluster
+from virtual_cluster.api import Cluster
 
 CASES = """\
   - {check: startup, fixed: {ranks: 2}}

@@ -24,7 +24,7 @@ from assay.tests.test_driver import RUN
 from checks.common.session.outcome import CompleteBuild
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.run_directory import RunDirectory
-from virtual_cluster import planned
+from virtual_cluster.api import planned
 
 NAME = "Programs-mpich"
 DIGEST = hashlib.sha256(b"program").hexdigest()

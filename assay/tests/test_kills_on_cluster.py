@@ -16,7 +16,7 @@ import pytest
 from assay.cli import main
 from assay.tests.test_run_on_cluster import campaign, planned_keys, records_of, start, wait_for
 from assay.tests.test_run_on_cluster import of_full as pytestmark
-from virtual_cluster import revive
+from virtual_cluster.api import revive
 from virtual_cluster.state import load_state
 from virtual_cluster.tests import clusters
 

@@ -17,7 +17,7 @@ from assay.tests.test_run_on_cluster import own_name
 from checks.common.json_lines import TOKEN
 from checks.common.session.launch_commands import launch_words
 from checks.common.sources import LIBRARY
-from virtual_cluster import down, up
+from virtual_cluster.api import down, up
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, booted, lacking
 
 CLUSTER = own_name("l")

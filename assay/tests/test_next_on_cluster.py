@@ -19,7 +19,7 @@ from records.history.store import Store
 from reports.analysis.races import judge_after
 from reports.load.loading import load_run
 from reports.verdicts.nightly.evidence import read_night
-from virtual_cluster import Cluster
+from virtual_cluster.api import Cluster
 from virtual_cluster.tests.clusters import needs_own_python
 
 __all__ = ["pytestmark"]

@@ -20,7 +20,7 @@ from assay.tests.test_run_on_cluster import (
     wait_for,
 )
 from virtual_cluster import daemons as configuration
-from virtual_cluster import down, up
+from virtual_cluster.api import down, up
 from virtual_cluster.tests.clusters import booted
 from virtual_cluster.tests.clusters import run_in as slurm
 

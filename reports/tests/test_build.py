@@ -269,6 +269,19 @@ def test_a_comparison_names_what_a_release_changes_and_what_it_costs(tmp_path: P
     assert "no cost is resolved" in terminal.text(alike)
 
 
+def test_a_comparison_warns_of_launches_that_others_disturbed(tmp_path: Path) -> None:
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        return record | {"flags": ["disturbed"] * (record["block"] == 1)}
+
+    quiet = write_run(tmp_path / "a", blocks=3)
+    busy = write_run(tmp_path / "b", blocks=3, seed=2, edit=edit)
+    count = len(quick_cases())
+    for runs, side in (((quiet, busy), "B"), ((busy, quiet), "A")):
+        text = " ".join(terminal.text(comparison_result(compare(*runs))).split())
+        assert f"{side}: other programs disturbed {count} launches; a cost may be" in text
+    assert "disturbed" not in terminal.text(comparison_result(compare(quiet, quiet)))
+
+
 def hpl_and_startup(tmp_path: Path, edit: Edit | None = None, blocks: int = 6) -> Path:
     hpl = {"p": 1, "q": 2, "n": 1000, **HPL_FIXED}
     kinds = (("hpl", hpl), ("startup", {"ranks": 2}))

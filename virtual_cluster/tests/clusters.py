@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-import virtual_cluster
-from virtual_cluster import host, images, namespaces
+from virtual_cluster import api, host, images, namespaces
 from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import state_root
@@ -57,9 +56,9 @@ def made(kind: str, **spec: Any) -> Iterator[Cluster]:
     """A cluster that is taken down whatever happens."""
     name = own_name(kind)
     try:
-        yield virtual_cluster.up(booted(name, **spec))
+        yield api.up(booted(name, **spec))
     finally:
-        virtual_cluster.down(name)
+        api.down(name)
 
 
 def run_in(cluster: Cluster, *argv: str) -> str:

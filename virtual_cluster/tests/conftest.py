@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import virtual_cluster
+from virtual_cluster import api
 from virtual_cluster.api import Cluster
 from virtual_cluster.tests.clusters import made, own_name
 
@@ -22,4 +22,4 @@ def name() -> Iterator[str]:
     """Name of a cluster that is taken down whatever happens."""
     name = own_name("o")
     yield name
-    virtual_cluster.down(name)
+    api.down(name)

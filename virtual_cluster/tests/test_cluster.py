@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import virtual_cluster
 from records.errors import AssayError
-from virtual_cluster import host, namespaces
+from virtual_cluster import api, host, namespaces
 from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.command import main
 from virtual_cluster.tests.clusters import (
@@ -50,7 +49,7 @@ def test_jobs_run_beside_those_of_another_cluster_and_down_leaves_nothing(
 ) -> None:
     links = host.run(["ip", "-o", "link"]).stdout.count("\n")
     mounts = Path("/proc/self/mountinfo").read_text()
-    cluster = virtual_cluster.up(booted(name, nodes=4))
+    cluster = api.up(booted(name, nodes=4))
     assert set(on_nodes(cluster, "hostname")) == {"n1", "n2", "n3", "n4"}
     for one in (cluster, shared):
         assert run_in(one, "srun", "-N2", "id", "-un").split() == ["assay"] * 2
@@ -65,33 +64,33 @@ def test_jobs_run_beside_those_of_another_cluster_and_down_leaves_nothing(
         run_in(cluster, "sbatch", "-N2", "-t", "10", "--wrap", f"srun sh -c {quiet!r}; sleep 1000")
     wait_for(lambda: len(sleepers(cluster, "n1")) > 4)
     with subprocess.Popen(cluster.user_command(["sleep", "1000"])) as entered:
-        assert virtual_cluster.down(name)
+        assert api.down(name)
         assert entered.wait(PATIENCE_S) != 0
     wait_for(lambda: traces(name, spaces) == {})  # what has died is reaped by others
-    assert not virtual_cluster.down(name)
+    assert not api.down(name)
     with pytest.raises(AssayError, match=f"assay cluster up --name {name}"):
-        virtual_cluster.load(name)
+        api.load(name)
     assert set(on_nodes(shared, "hostname")) == {"n1", "n2", "n3", "n4"}
 
 
 @pytest.mark.parametrize("where", ["login", "n1"])
 def test_a_command_that_was_stopped_does_not_hold_up_the_end(name: str, where: str) -> None:
     """`nsenter` stops with its child, and what has not been reaped holds a PID namespace."""
-    cluster = virtual_cluster.up(booted(name, nodes=1))
+    cluster = api.up(booted(name, nodes=1))
     spaces = spaces_of(name)
     stops = ["sh", "-c", "kill -STOP $$; true"]
     command = cluster.user_command(stops) if where == "login" else cluster.node_command("n1", stops)
     with subprocess.Popen(command) as entered:
         stat = Path(f"/proc/{entered.pid}/stat")
         wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
-        assert virtual_cluster.down(name)
+        assert api.down(name)
         entered.wait(PATIENCE_S)
     wait_for(lambda: traces(name, spaces) == {})
 
 
 def test_what_a_job_can_reach_is_its_clusters_own(name: str, tmp_path: Path) -> None:
     """`rm -rf` of a wrong variable harms nothing but what jobs have made."""
-    cluster = virtual_cluster.up(booted(name, nodes=2))
+    cluster = api.up(booted(name, nodes=2))
     shown, kept = tmp_path / "shown", tmp_path / "kept"
     for folder in (shown, kept):
         folder.mkdir()
@@ -149,7 +148,7 @@ def test_folders_are_shown_at_their_own_paths_read_only_also_anew(
 
 def test_a_cluster_that_is_up_is_not_made_again(shared: Cluster) -> None:
     with pytest.raises(AssayError, match=f"assay cluster down --name {shared.name}"):
-        virtual_cluster.up(booted(shared.name))
+        api.up(booted(shared.name))
     assert set(on_nodes(shared, "hostname")) == {"n1", "n2", "n3", "n4"}
 
 
@@ -166,7 +165,7 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
         os.kill(state.processes["slurmctld"].pid, 9)
         wait_for(lambda: not state.runs("slurmctld"))
     said: list[str] = []
-    cluster = virtual_cluster.up(booted(name, nodes=2), said.append)
+    cluster = api.up(booted(name, nodes=2), said.append)
     assert "remains" in said[0]
     assert run_in(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
 
@@ -174,7 +173,7 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
 def test_an_up_that_fails_takes_down_what_it_made(name: str, monkeypatch) -> None:
     monkeypatch.setattr("virtual_cluster.daemons.CGROUP_CONF", "CgroupPlugin=absent\n")
     with pytest.raises(AssayError, match=r"node n\d ended at once"):
-        virtual_cluster.up(booted(name, nodes=2))
+        api.up(booted(name, nodes=2))
     assert traces(name) == {}
 
 
@@ -300,7 +299,7 @@ def test_apparmor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_slurm_knows_the_tree_and_messages_go_through_it(name: str) -> None:
-    cluster = virtual_cluster.up(booted(name, nodes=4, network="gigabit", switches="2"))
+    cluster = api.up(booted(name, nodes=4, network="gigabit", switches="2"))
     before = received(cluster, "d-s1")
     send(cluster, "n1", "n2")
     near = received(cluster, "d-s1") - before

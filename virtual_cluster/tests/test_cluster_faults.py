@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import virtual_cluster
 from records.errors import AssayError
-from virtual_cluster import Cluster, faults, host
-from virtual_cluster.api import state_of
+from virtual_cluster import api, faults, host
+from virtual_cluster.api import Cluster, state_of
 from virtual_cluster.host import inside
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
@@ -53,7 +52,7 @@ def test_a_node_without_power_comes_back(pair: Cluster) -> None:
 
 def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: str) -> None:
     """On a new cluster: Slurm saves a job at once where it saved none in the last seconds."""
-    cluster = virtual_cluster.up(booted(name, nodes=2))
+    cluster = api.up(booted(name, nodes=2))
     waits = ["srun", "-N1", "-wn1", "sh", "-c", "sleep 1000; echo through"]
     with (
         subprocess.Popen(cluster.user_command(waits), cwd="/", stdout=subprocess.PIPE) as job,
@@ -67,25 +66,25 @@ def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: 
         wait_for(lambda: not any(state.runs(part) for part in ("munged", "n2")))
         remedy = f"assay cluster revive --name {name}"
         with pytest.raises(AssayError, match=f"munged, n2 have ended; .*{remedy}"):
-            virtual_cluster.up(booted(name))
+            api.up(booted(name))
         os.kill(state.processes["slurmctld"].pid, signal.SIGKILL)
         wait_for(lambda: not state.runs("slurmctld"))
         with pytest.raises(AssayError, match=remedy) as told:
-            virtual_cluster.load(name)
+            api.load(name)
         assert told.value.status == 4
-        assert virtual_cluster.revive(name) == ["munged", "slurmctld", "n2"]
+        assert api.revive(name) == ["munged", "slurmctld", "n2"]
         kill = cluster.node_command("n1", ["kill", str(sleepers(cluster, "n1")[0])])
         subprocess.run(kill, check=True)
         assert job.stdout is not None
         assert job.stdout.read() == b"through\n"
     assert sorted(run_in(cluster, "srun", "-N2", "hostname").split()) == ["n1", "n2"]
     cluster.kill_node("n2")  # the one that was revived
-    assert virtual_cluster.revive(name) == ["n2"]
-    assert virtual_cluster.revive(name) == []
+    assert api.revive(name) == ["n2"]
+    assert api.revive(name) == []
 
 
 def test_a_node_and_a_link_between_switches_are_made_slow_and_mended(name: str) -> None:
-    cluster = virtual_cluster.up(booted(name, nodes=2, network="gigabit", switches="2"))
+    cluster = api.up(booted(name, nodes=2, network="gigabit", switches="2"))
 
     def rates(place: str, *devices: str) -> set[str]:
         enter = cluster.admin_command(["tc", "qdisc", "show", "dev"], place)
@@ -113,7 +112,7 @@ def test_a_node_and_a_link_between_switches_are_made_slow_and_mended(name: str) 
         cluster.degrade("s1", cpu_share=0.5)
     cluster.degrade("n1", cpu_share=0.5)
     spaces = spaces_of(name)
-    virtual_cluster.down(name)
+    api.down(name)
     wait_for(lambda: traces(name, spaces) == {})
 
 

@@ -6,6 +6,8 @@ import hashlib
 import io
 import json
 import lzma
+import subprocess
+import sys
 import tarfile
 import warnings
 from datetime import UTC, datetime
@@ -216,6 +218,20 @@ def test_one_file_carries_an_image_to_a_machine_without_network(mirror, tmp_path
     with pytest.raises(AssayError, match=r"is no image of this Assay"):
         image_command.load(file, said.append)
     assert images.found("debian-13") == image
+
+
+def test_the_command_runs_before_a_set_up_with_no_package_installed():
+    words = [
+        sys.executable,
+        "-S",
+        "-P",
+        str(images.ROOT / "virtual_cluster/image_command.py"),
+        "list",
+    ]
+    done = subprocess.run(
+        words, env={"PYTHONPATH": str(images.ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.count("Debian")) == (0, 3), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from assay.tests.test_run_on_cluster import ASSAY, own_name, wait_for
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from plugins.contract.stability.ledger import ClusterLook, WatchFolder
 from plugins.contract.stability.result import OutagePart, stability_result
-from virtual_cluster import Cluster, down, host, revive, up
-from virtual_cluster.api import state_of
+from virtual_cluster import host
+from virtual_cluster.api import Cluster, down, revive, state_of, up
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import booted, run_in

@@ -11,7 +11,7 @@ import pytest
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from bench.costs import assay
 from plugins.vetting.judge import Vetting, vetting_of
-from virtual_cluster import Cluster
+from virtual_cluster.api import Cluster
 from virtual_cluster.host import run as run_here
 from virtual_cluster.tests.clusters import made
 

@@ -21,7 +21,7 @@ from records.errors import ExitStatus
 from records.files import write_whole
 from records.forms import as_bytes
 from records.site.node_facts import facts_by_value, kinds_of
-from virtual_cluster import Cluster
+from virtual_cluster.api import Cluster
 from virtual_cluster.host import SLURM_CONF, SYSTEM_PATH, end
 from virtual_cluster.namespaces import to_user
 from virtual_cluster.state import folders, load_state

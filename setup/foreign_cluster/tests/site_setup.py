@@ -21,12 +21,11 @@ import msgspec
 import yaml
 from ClusterShell.NodeSet import NodeSet
 
-import virtual_cluster
 from records.errors import AssayError
-from virtual_cluster import Cluster, ClusterSpec, daemons, host, namespaces
-from virtual_cluster.api import Additions, Progress, silent, user_environment
+from virtual_cluster import api, daemons, host, namespaces
+from virtual_cluster.api import Additions, Cluster, Progress, silent, user_environment
 from virtual_cluster.daemons import common_settings
-from virtual_cluster.spec import NODE_PATTERN, address_plan
+from virtual_cluster.spec import NODE_PATTERN, ClusterSpec, address_plan
 from virtual_cluster.state import State, folders
 
 _HERE = Path(__file__).resolve().parents[1]
@@ -145,7 +144,7 @@ def up(name: str, setup: SiteSetup, progress: Progress = silent) -> Cluster:
         login_host=setup.login,
         of_root=True,
     )
-    cluster = virtual_cluster.up(spec, progress, setup)
+    cluster = api.up(spec, progress, setup)
     for command in setup.commands:
         host.run(cluster.admin_command(command))
     return cluster
@@ -320,10 +319,10 @@ def main() -> int:
         if arguments.command == "up":
             up(arguments.name, described(arguments.name), print)
         elif arguments.command == "down":
-            virtual_cluster.down(arguments.name, print)
+            api.down(arguments.name, print)
         else:
             words = arguments.words[arguments.words[:1] == ["--"] :]
-            words = _entered(virtual_cluster.load(arguments.name), arguments.command, words)
+            words = _entered(api.load(arguments.name), arguments.command, words)
             os.execvp(words[0], words)  # noqa: S606
     except AssayError as error:
         print(f"foreign-cluster: {error}", file=sys.stderr)

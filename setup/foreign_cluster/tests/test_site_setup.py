@@ -8,13 +8,13 @@ from unittest.mock import Mock
 
 import pytest
 
-import virtual_cluster
 from checks.common.tests.program_runs import ran
 from records.errors import AssayError
 from setup.foreign_cluster.tests import site_setup
 from setup.foreign_cluster.tests.site_setup import LoginDaemon, SiteSetup, login_command, up
 from setup.foreign_cluster.tests.walk import walk_on
-from virtual_cluster import Cluster, host, namespaces
+from virtual_cluster import api, host, namespaces
+from virtual_cluster.api import Cluster
 from virtual_cluster.daemons import common_settings
 from virtual_cluster.spec import address_plan
 from virtual_cluster.state import folders
@@ -92,7 +92,7 @@ def test_users_and_administrators_find_the_site_and_down_leaves_nothing(name, si
         login_command(cluster, "ada", ["true"])
     cluster.kill_node("b1")
     cluster.restore_node("b1")
-    assert virtual_cluster.down(name)
+    assert api.down(name)
     assert traces(name) == {}
 
 

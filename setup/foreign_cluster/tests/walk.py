@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-import virtual_cluster
 from records.errors import InfrastructureError
 from setup.foreign_cluster.tests import site_setup
 from setup.tests.repacked import repack_all
-from virtual_cluster import Cluster, host, namespaces
+from virtual_cluster import api, host, namespaces
+from virtual_cluster.api import Cluster
 from virtual_cluster.state import folders
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -59,7 +59,7 @@ class Walk:
     @property
     def cluster(self) -> Cluster:
         """The cluster as it is now."""
-        return virtual_cluster.load(self.name)
+        return api.load(self.name)
 
     def users(self) -> list[str]:
         """Its ordinary users."""
@@ -222,4 +222,4 @@ def walk_on(name: str, wheels: Wheels) -> Iterator[Walk]:
         pytest.skip("slurmdbd refuses the client of MariaDB of Debian 13 and later: not to be had")
     finally:
         if not KEEP:
-            virtual_cluster.down(name, print)
+            api.down(name, print)
