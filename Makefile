@@ -31,8 +31,8 @@ image-locks: ## resolve the packages of the images of virtual clusters anew (IMA
 hpl-source: ## HPL's source to build/sources/: HPL=FILE, or Debian's, or from its home
 	@setup/hpl-source.sh $(if $(HPL),"$(HPL)")
 
-demo: setup ## the main job: virtual cluster up (IMAGE=NAME: assay image list), campaign quick, report, cluster down
-	@IMAGE="$(IMAGE)" setup/demo.sh
+demo: ## the main job: set-up, virtual cluster up (IMAGE=NAME: assay image list), campaign quick, report, cluster down
+	@IMAGE="$(IMAGE)" PYTHON="$(PYTHON)" WHEELS="$(WHEELS)" setup/demo.sh
 
 test: setup ## the fast tests, and one walk on a virtual cluster; what needs a missing package is skipped
 	@$(TESTS) --tier=fast

@@ -8,6 +8,14 @@ cd "$(dirname "$0")/.."
 cluster=${CLUSTER:-demo}
 assay=.venv/bin/assay
 
+# The image is fetched beside the set-up, of which it needs nothing; what keeps it from that is told by
+# `cluster up`.
+PYTHONPATH=. "${PYTHON:-python3}" -P virtual_cluster/image_command.py get ${IMAGE:+"$IMAGE"} 2>/dev/null &
+fetching=$!
+trap 'kill "$fetching" 2>/dev/null' EXIT
+make --no-print-directory setup
+wait "$fetching" || true
+
 up=("$assay" cluster up --name "$cluster" --nodes "${DEMO_NODES:-4}" --network "${DEMO_NETWORK:-gigabit}"
     ${IMAGE:+--image "$IMAGE"})
 "${up[@]}"

@@ -75,7 +75,9 @@ pip=(.venv/bin/pip)
     pip=(.venv/bin/python "${wheels[0]}/pip")
 }
 pip+=(install --disable-pip-version-check)
-quietly "${pip[@]}" "${from[@]}" --require-hashes -r requirements.lock
+# Compiled afterwards, on all cores.
+quietly "${pip[@]}" "${from[@]}" --no-compile --require-hashes -r requirements.lock
+.venv/bin/python -m compileall -q -j 0 .venv/lib >"$log" 2>&1 || true # a package may have files of another Python
 quietly "${pip[@]}" --no-index --no-deps --no-build-isolation -e .
 echo "$wanted" >.venv/installed.sha256
 measuring_program

@@ -189,8 +189,9 @@ class VirtualSite(Site):
         self._cluster.show(folders)
 
     def identity(self) -> str:
-        """A cluster that is brought up anew is another one."""
-        return str(self._facts["identity"])
+        """Clusters of one image run each other's builds; else one that is brought up anew is another,
+        for the machine's packages may have changed."""
+        return str(self._facts["image_digest"] or self._facts["identity"])
 
     def provenance(self) -> SiteAsRun:
         """As of every site, with the tree of switches, how cores are kept awake, and the image."""

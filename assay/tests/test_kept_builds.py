@@ -24,7 +24,7 @@ from assay.tests.test_driver import RUN
 from checks.common.session.outcome import CompleteBuild
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.run_directory import RunDirectory
-from virtual_cluster.api import planned
+from virtual_cluster.api import Cluster, planned
 
 NAME = "Programs-mpich"
 DIGEST = hashlib.sha256(b"program").hexdigest()
@@ -123,9 +123,16 @@ def test_a_later_run_finds_what_was_built(builds: Builds, monkeypatch) -> None:
     assert not [*builds.programs.iterdir()]
 
 
-def test_a_cluster_brought_up_anew_is_another_one() -> None:
-    first, second = (VirtualSite(read_description("virtual"), planned("anew")) for _ in range(2))
-    assert first.identity() != second.identity()
+def test_clusters_of_one_image_are_alike_others_brought_up_anew_are_not(monkeypatch) -> None:
+    def identities() -> tuple[str, ...]:
+        sites = (VirtualSite(read_description("virtual"), planned("anew")) for _ in range(2))
+        return tuple(site.identity() for site in sites)
+
+    first, second = identities()
+    assert first != second
+    facts = Cluster.site_facts
+    monkeypatch.setattr(Cluster, "site_facts", lambda self: facts(self) | {"image_digest": "12"})
+    assert identities() == ("12", "12")
 
 
 def test_without_a_compilers_version_only_the_same_run_finds_it(builds, monkeypatch) -> None:
