@@ -189,8 +189,8 @@ class VirtualSite(Site):
         self._cluster.show(folders)
 
     def identity(self) -> str:
-        """Clusters of one image run each other's builds; else one that is brought up anew is another,
-        for the machine's packages may have changed."""
+        """Clusters of one image are alike; of this machine's programs, which may have changed, one
+        that is brought up anew is another one."""
         return str(self._facts["image_digest"] or self._facts["identity"])
 
     def provenance(self) -> SiteAsRun:
