@@ -15,6 +15,7 @@ fetching=$!
 trap 'kill "$fetching" 2>/dev/null' EXIT
 make --no-print-directory setup
 wait "$fetching" || true
+trap - EXIT
 
 up=("$assay" cluster up --name "$cluster" --nodes "${DEMO_NODES:-4}" --network "${DEMO_NETWORK:-gigabit}"
     ${IMAGE:+--image "$IMAGE"})
