@@ -13,9 +13,4 @@ daemon_environment() {
 
 daemon_host() { printf '%s cpu=%s\n' "$1" "$SLURM_NTASKS_PER_NODE"; }
 
-# lamhalt sleeps for a second once it has told the daemons to end; the keeper knows when they have.
-daemon_halt() {
-    timeout -k 2 "$halt_s" lamhalt </dev/null &
-    timeout "$halt_s" tail -s 0.02 --pid="$keeper" -f /dev/null
-    kill $! 2>/dev/null
-}
+daemon_halt() { timeout -k 2 "$halt_s" lamhalt </dev/null; }
