@@ -76,7 +76,7 @@ pip=(.venv/bin/pip)
 }
 pip+=(install --disable-pip-version-check)
 # Compiled afterwards, on all cores.
-quietly "${pip[@]}" "${from[@]}" --no-compile --require-hashes -r requirements.lock
+quietly "${pip[@]}" "${from[@]}" --no-compile --no-deps --require-hashes -r requirements.lock
 .venv/bin/python -m compileall -q -j 0 .venv/lib >"$log" 2>&1 || true # a package may have files of another Python
 quietly "${pip[@]}" --no-index --no-deps --no-build-isolation -e .
 echo "$wanted" >.venv/installed.sha256
