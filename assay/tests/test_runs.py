@@ -119,7 +119,7 @@ def test_a_plan_needs_no_cluster_that_is_up(capsys: Capture, monkeypatch) -> Non
     assert main(["plan", "quick", "--site", "virtual:t-none", "--json"]) == 0
     answer = capsys.readouterr()
     plan = Plan.from_json(answer.out)
-    assert (plan.totals.cases, plan.totals.skipped) == (20, 0)
+    assert (plan.totals.cases, plan.totals.skipped) == (16, 0)
     assert "; the plan assumes 4 nodes of " in answer.err
     assert "assay cluster up --name t-none" in answer.err
     assert main(["plan", "quick", "--site", "nowhere"]) == 2

@@ -70,6 +70,21 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         self.build_locally = partition.extras["build_on"] == "login"
 
     @run_before("compile")
+    def take_from_twin(self) -> None:
+        """Copy what was built for an environment that compiles alike, e.g. for LAM's other mode."""
+        if self.kept is None or self.kept.is_dir():
+            return
+        own, name = self.current_environ, type(self).__name__
+        for other in self.current_partition.environs:
+            twin = self.kept.with_name(f"{name}-{other.name}")
+            if _compiles_as(other) == _compiles_as(own) and twin.is_dir():
+                part = self.kept.with_name(f".{self.kept.name}")
+                shutil.copytree(twin, part)
+                part.rename(self.kept)
+                send(Outcome(built=CompleteBuild(own.name, name)))
+                return
+
+    @run_before("compile")
     def set_up_make(self) -> None:
         """Limit the job of the build; copy the programs' folders into the stage, where ReFrame puts
         the library; choose target and compiler."""
@@ -84,7 +99,6 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
                 copy = Path(self.stagedir, "programs", folder.name, source.relative_to(folder))
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, copy)
-        self._take_from_twin()
         is_left = self.goal == self.chosen_target
         words = [f"CC={self.current_environ.cc}", f"FOLDERS={_copies(program_folders())}"]
         if self.ready and is_left:
@@ -99,20 +113,6 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         self.build_system.options = ["OUT=out", *map(shlex.quote, words), self.goal]
         self.build_system.flags_from_environ = False
         self.build_system.max_concurrency = MAKE_JOBS
-
-    def _take_from_twin(self) -> None:
-        """Copy what was built for an environment that compiles alike, e.g. for LAM's other mode."""
-        if self.kept is None or self.kept.is_dir():
-            return
-        own, name = self.current_environ, type(self).__name__
-        for other in self.current_partition.environs:
-            twin = self.kept.with_name(f"{name}-{other.name}")
-            if _compiles_as(other) == _compiles_as(own) and twin.is_dir():
-                part = self.kept.with_name(f".{self.kept.name}")
-                shutil.copytree(twin, part)
-                part.rename(self.kept)
-                send(Outcome(built=CompleteBuild(own.name, name)))
-                return
 
     @property
     def ready(self) -> str:
