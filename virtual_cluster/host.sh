@@ -15,7 +15,7 @@ done
 shift
 for folder in $own; do mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs ".$folder"; done
 mount -t proc proc proc
-mount -t sysfs -o nosuid,nodev,noexec sysfs sys
+mount -t sysfs -o ro,nosuid,nodev,noexec sysfs sys
 # Programs look there for what their control groups withhold.
 [ ! -d run/cgroup ] || mount --rbind run/cgroup sys/fs/cgroup
 mount -o remount,bind,ro sys
