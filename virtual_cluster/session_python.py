@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -28,7 +27,10 @@ def session_packages(image: Image, say: Progress) -> Path | None:
     if (version := image.python) is None:
         return None
     pins, lock = _pins(), ROOT / "requirements.lock"
-    text = "".join(_locked(pins, lock.read_text())) if lock.is_file() else "\n".join(pins)
+    text = "\n".join(pins)
+    if lock.is_file():  # with their hashes
+        entries = re.split(r"^(?=\S)", lock.read_text(), flags=re.MULTILINE)
+        text = "".join(entry for entry in entries if entry.partition(" ")[0].strip() in pins)
     own = "" if "/" not in image.name else hashlib.sha256(image.name.encode()).hexdigest()[:12]
     above = images_folder() / f"folder-{own}" if own else image.tree.parent
     digest = hashlib.sha256(f"{version} {text}".encode()).hexdigest()[:12]
@@ -80,10 +82,3 @@ def _pins() -> list[str]:
                 needed = (one for one in here.requires or () if "extra ==" not in one)
                 to_come += [re.split(r"[^A-Za-z0-9._-]", one, maxsplit=1)[0] for one in needed]
     return [f"{name}=={version}" for name, version in sorted(seen.items())]
-
-
-def _locked(pins: Sequence[str], lock: str) -> Iterator[str]:
-    """The entries of these in a lock file of pip, with their hashes."""
-    for entry in re.split(r"^(?=\S)", lock, flags=re.MULTILINE):
-        if entry.partition(" ")[0].strip() in pins:
-            yield entry
