@@ -103,6 +103,7 @@ def test_the_bucket_holds_a_frame_with_its_room_on_the_wire_and_little_more(name
     assert WIRE_BYTES <= link.burst_bytes <= 5 * WIRE_BYTES
 
 
+@pytest.mark.skipif(host.program("tc") == "tc", reason="needs tc: run make packages")
 def test_tc_understands_the_lines_and_an_unlimited_link_is_not_shaped() -> None:
     assert _speed_lines(NETWORKS["unlimited"], ["eth0"]) == []
     line = _speed_lines(NETWORKS["gigabit"], ["no-such-device"])[0]

@@ -5,6 +5,7 @@ import fcntl
 import json
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -39,6 +40,12 @@ def vet(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
+needs_compiler = pytest.mark.skipif(
+    not shutil.which("cc"), reason="what it measures with is compiled: run make packages"
+)
+
+
+@needs_compiler
 def test_without_a_reference_there_are_facts_figures_and_the_command_that_makes_one(tmp_path):
     ended = vet(tmp_path, "--steps", "facts,latency")
     assert ended.returncode == 3
@@ -48,6 +55,7 @@ def test_without_a_reference_there_are_facts_figures_and_the_command_that_makes_
     assert "no reference" in last and "assay vet --reference" in last
 
 
+@needs_compiler
 def test_a_record_has_all_that_was_said_and_is_the_only_file(tmp_path):
     ended = vet(tmp_path, "--steps", "arithmetic,disk", "--json")
     told = judge.vetting_of(ended.stdout)
