@@ -66,6 +66,7 @@ def test_a_record_has_all_that_was_said_and_is_the_only_file(tmp_path):
 
 
 @pytest.mark.full
+@needs_compiler
 def test_five_vettings_make_a_reference_and_the_next_one_is_judged_by_it(tmp_path):
     assert vet(tmp_path, "--steps", "latency", "--reference").returncode == 0
     told = judge.vetting_of(vet(tmp_path, "--steps", "latency", "--json").stdout)
@@ -112,6 +113,7 @@ def test_a_vetting_that_hangs_or_fails_ends_as_suspect():
 
 
 @pytest.mark.full
+@needs_compiler
 def test_a_killed_vetting_leaves_no_process_and_no_part_of_a_file(tmp_path):
     """Killed as it begins, and as it looks at mounts, multiplies matrices, writes to the disk."""
     folder = VetFolder(tmp_path / "f")
