@@ -182,7 +182,10 @@ def _run(argv: Sequence[str] | None) -> int:
             if line_below(folders, error):
                 _tell(message_of(folders, error))
                 return int(ExitStatus.BAD_INPUT)
-        if isinstance(error, ModuleNotFoundError) and not (ROOT / f"{error.name}").is_dir():
+        package = (
+            f"{error.name}".partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        )
+        if package and not (ROOT / package).is_dir():
             _tell(
                 f"{error} in {sys.executable}; hosts of a virtual cluster have only what sessions"
                 " import: call this on the machine of the cluster. Elsewhere: make setup"

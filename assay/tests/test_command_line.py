@@ -82,15 +82,27 @@ def test_no_option_takes_an_empty_value(command, form, said) -> None:
         assert f"assay: {option} has an empty value" in said(2, command, *form(option))
 
 
-def test_a_defect_is_no_verdict(monkeypatch, capsys) -> None:
+@pytest.mark.parametrize(
+    ("error", "is_defect"),
+    [
+        (KeyError("planted"), True),
+        (ModuleNotFoundError("planted", name="assay.lost"), True),
+        (ModuleNotFoundError("planted", name="scipy.stats"), False),
+    ],
+)
+def test_a_defect_is_no_verdict_and_a_package_that_is_not_here_no_defect(
+    monkeypatch, capsys, error, is_defect
+) -> None:
     def broken(_):
-        raise KeyError("planted")
+        raise error
 
     monkeypatch.setattr(sys.modules["assay.cli.main"], "make_parser", broken)
     assert main(["status"]) == 4
     told = capsys.readouterr().err
-    assert "KeyError: 'planted'" in told
-    assert "a defect of assay, not a verdict" in told
+    assert "planted" in told
+    assert ("a defect of assay, not a verdict" in told) == is_defect
+    assert ("Traceback" in told) == is_defect
+    assert ("call this on the machine of the cluster" in told) != is_defect
 
 
 #: Libraries that take longer to load than all of ours.
