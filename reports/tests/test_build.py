@@ -249,6 +249,7 @@ def test_a_comparison_names_what_a_release_changes_and_what_it_costs(tmp_path: P
             ("b", 1.2, "debian-13", "2.41", "MPICH 4.2; Date: 2024", "gcc 14"),
         )
     )
+    assert "image debian-12" in reported(before)[0].replace("\\", "")
     result = comparison_result(compare(before, after))
     assert [(part.what, part.a, part.b) for part in result.data.changed] == [
         ("image", "debian-12", "debian-13"),

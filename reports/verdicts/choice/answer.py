@@ -507,14 +507,14 @@ def facts(analysis: Analysis) -> Facts:
     kind = {True: " (a virtual cluster on one machine)", False: " (a real machine)", None: ""}
     nodes = f", {units.count_text(len(run.nodes), 'node')}" if run.nodes else ""
     network = f", network {site.network.name}" if site.network.name else ""
-    network += f", image {site.image}" if site.image not in (None, "/") else ""
+    image = f", image {site.image}" if site.image not in (None, "/") else ""
     planned = (
         f"{units.count_text(len(run.plan.cases), 'case')}, {units.count_text(run.blocks, 'block')}"
     )
     pairs = [
         ("run", run.run_id),
         ("started, UTC", units.moment_text(run.provenance.started_at, "not recorded")),
-        ("site", f"{run.plan.site}{kind[site.virtual]}{nodes}{network}"),
+        ("site", f"{run.plan.site}{kind[site.virtual]}{nodes}{network}{image}"),
         ("planned", f"{planned}, environments {', '.join(run.plan.environments)}"),
         ("part of the campaign", "; ".join(run.plan.told())),
         ("launches", analysis.launches_text),
