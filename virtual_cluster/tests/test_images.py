@@ -65,11 +65,11 @@ class Mirror(ThreadingHTTPServer):
 
     def __init__(self, files):
         self.files, self.cut, self.asked = files, {}, []
-        super().__init__(("localhost", 0), Handler)
+        super().__init__(("127.0.0.1", 0), Handler)
 
     @property
     def url(self):
-        return f"http://localhost:{self.server_port}"
+        return f"http://127.0.0.1:{self.server_port}"
 
 
 class Handler(BaseHTTPRequestHandler):
