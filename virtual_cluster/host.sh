@@ -15,7 +15,9 @@ done
 shift
 for folder in $own; do mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs ".$folder"; done
 mount -t proc proc proc
-mount -t sysfs -o ro,nosuid,nodev,noexec sysfs sys
+# In one system call: util-linux 2.39 and later else make it read-only afterwards, which the kernel refuses
+# where the caller's own is, in a container.
+LIBMOUNT_FORCE_MOUNT2=always mount -t sysfs -o ro,nosuid,nodev,noexec sysfs sys
 # Programs look there for what their control groups withhold.
 [ ! -d run/cgroup ] || mount --rbind run/cgroup sys/fs/cgroup
 mount -o remount,bind,ro sys

@@ -172,7 +172,7 @@ def _entry(path: Path) -> tuple[str, str]:
 #: The steps, each named before it is tried.
 _STEPS = """\
 echo processes; mount -t proc proc /proc
-echo network; mount -t sysfs -o ro,nosuid,nodev,noexec sysfs /sys
+echo network; LIBMOUNT_FORCE_MOUNT2=always mount -t sysfs -o ro,nosuid,nodev,noexec sysfs /sys
 echo links
 [ -z "$*" ] || { "$@" link add b0 type bridge; "$@" link add v0 type veth peer name v1; }
 echo user; unshare --user --map-user=1000 --map-group=1000 true
