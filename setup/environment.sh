@@ -75,6 +75,8 @@ pip=(.venv/bin/pip)
     pip=(.venv/bin/python "${wheels[0]}/pip")
 }
 pip+=(install --disable-pip-version-check)
+# Site `local` may take an MPI library from PyPI by it.
+[ -x .venv/bin/pip ] || quietly "${pip[@]}" --no-index --no-deps "${wheels[0]}"
 # Compiled afterwards, on all cores.
 quietly "${pip[@]}" "${from[@]}" --no-compile --no-deps --require-hashes -r requirements.lock
 .venv/bin/python -m compileall -q -j 0 .venv/lib >"$log" 2>&1 || true # a package may have files of another Python

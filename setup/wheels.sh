@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# wheels.sh FOLDER: fetches every package of requirements.lock into FOLDER, checksums verified, with
+# wheels.sh FOLDER: fetches every package of requirements.lock, and the MPI libraries of site local, into FOLDER, checksums verified, with
 # `make wheels WHEELS=FOLDER`; a site without internet then installs from it: make setup WHEELS=FOLDER.
 # Run it with the site's version of Python and kind of processor (PYTHON names the interpreter).
 set -euo pipefail
@@ -10,5 +10,5 @@ folder=${1:-}
 python=${PYTHON:-.venv/bin/python}
 [ -x "$(command -v "$python")" ] || python=python3
 "$python" -m pip download --quiet --disable-pip-version-check --require-hashes \
-    --dest "$folder" -r requirements.lock
+    --dest "$folder" -r requirements.lock -r assay/onboarding/mpi-wheels.lock
 echo "wheels: $(find "$folder" -type f | wc -l) packages, $(du -sh "$folder" | cut -f1), in $folder"

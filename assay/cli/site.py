@@ -95,7 +95,7 @@ declare = verbs(
         "init",
         "ask Slurm, prove the answers by jobs, write site-config/NAME/site.yaml",
         init_command,
-        argument("name NAME", "default: Slurm's cluster name", nargs="?"),
+        argument("name NAME", "local: this machine alone; default: Slurm's name", nargs="?"),
         argument("--account", "Slurm account of the jobs"),
         argument("--qos", "QOS of the jobs"),
         repeated("--access OPTION", "further sbatch option"),

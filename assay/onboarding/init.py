@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay site init`: asks Slurm, proves the answers by jobs, writes them down."""
+"""`assay site init`: asks Slurm, or looks at this machine, proves the answers, writes them down."""
 
 import os
 import pwd
 import re
+import shutil
+import socket
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from assay import BASE
 from assay.onboarding import proposal
+from assay.onboarding.local import local_site
 from assay.onboarding.mpi import FoundMpi, find_mpis, modules_system
 from assay.onboarding.slurm_view import NodeType, SlurmView, ask_slurm, node_types
 from assay.probe.probe import WorkFolderError
@@ -36,8 +40,16 @@ def init_site(
     work_dir: str | None,
     overwrite: bool,
 ) -> tuple[Path, dict[str, Any]]:
-    """Write site-config/NAME/site.yaml; gives the file and its content. Raises AssayError where
-    nothing can be proven."""
+    """Write site-config/NAME/site.yaml; gives the file and its content: of this machine alone
+    where it has no Slurm, or is called local. Raises AssayError where nothing can be proven."""
+    of_slurm = bool(access or partitions or work_dir)
+    if name == "local" or not (of_slurm or shutil.which("scontrol")):
+        if name != "local":
+            say("no Slurm is here (no scontrol in PATH): this machine alone is described")
+        file = _file_to_write(name or "local", overwrite)
+        whole = local_site(file.parent.name, environments, BASE / "build", say)
+        _write(file, proposal.site_text(whole, socket.gethostname()), ())
+        return file, whole
     view = ask_slurm()
     say(f"{_description(view)}, {len(view.nodes)} nodes")
     guess = re.sub(r"[^a-z0-9]+", "-", view.cluster.lower()).strip("-")[:64]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -18,6 +19,7 @@ from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.loading import SlurmSite, callers_access
 from assay.sites.values import expanded
 from assay.terminal import Say
+from checks.common.slurm.job import Allocation
 from records.errors import AssayError
 from records.site.node_facts import NodeFacts
 from records.waiting import ATTEMPT_S, scaled
@@ -130,7 +132,7 @@ def ways_of(
         *(
             {"launcher": kind, "launcher_options": [], "mpirun": name}
             for name in mpi.launchers
-            if name.partition(".")[0] in ("mpirun", "mpiexec")
+            if Path(name).stem in ("mpirun", "mpiexec")
             for kind in kinds.get(mpi.family, ["assay-hydra", "assay-openmpi"])
         ),
     ]
@@ -215,15 +217,17 @@ def site_text(data: Mapping[str, Any], cluster: str) -> str:
     return f"{head}{text}"
 
 
-def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say) -> Proof:
-    """Prove every partition of a site.
+def prove(
+    file: SiteFile, ways: Ways, work_dir: str, say: Say, allocation: Allocation | None = None
+) -> Proof:
+    """Prove every partition of a site, by jobs or by steps of an allocation.
 
     Raises AssayError where the work folder is not shared or Slurm refuses the jobs for good.
     """
     proof = {}
     for partition in file.partitions:
         site = SlurmSite(of_partition(file, partition))
-        with Probes(site, expanded(work_dir), spoken(say)) as probes:
+        with Probes(site, expanded(work_dir), spoken(say), allocation=allocation) as probes:
             proof[partition] = _environments(site, probes, ways, say)
     return proof
 

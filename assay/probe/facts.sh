@@ -5,8 +5,8 @@
 # writes to stdout.
 LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
 export LC_ALL PATH
-node=${SLURMD_NODENAME:-$(hostname)}
-file=$1/nodes.$SLURM_JOB_ID/$node part=$1/nodes.$SLURM_JOB_ID/$node.part
+node=${SLURMD_NODENAME:-${ASSAY_NODES:-$(hostname)}}
+file=$1/nodes.${SLURM_JOB_ID:-$ASSAY_LAUNCH_ID}/$node part=$file.part
 [ "$1" != - ] || part=/dev/stdout
 if ! : 2>/dev/null >"$part"; then
     echo "not shared: $node cannot write $1"

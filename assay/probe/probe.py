@@ -13,7 +13,6 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import chain, repeat
 from pathlib import Path
 
 from assay.commands import KEPT_CHARACTERS, Pause, run_command
@@ -26,26 +25,22 @@ from assay.probe.trials import (
     login_build_script,
     read_probe,
 )
+from assay.schedulers.seam import Submitted
 from assay.sites.site import Site
 from assay.terminal import Say
-from checks.common.slurm.commands import Answer
-from checks.common.slurm.job import OPEN, Allocation, SlurmJob, Watch
+from checks.common.slurm.job import RUN_ID, Allocation, Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
-from records.errors import AssayError, InfrastructureError
+from records.errors import AssayError
 from records.files import write_whole
 from records.run.queue_state import QueueState
-from records.waiting import BUILDS_S, SILENCE_S, scaled
+from records.waiting import BUILDS_S, scaled
 
 _HERE = Path(__file__).parent
 #: Seconds that a shared file system may take to show what a job wrote, and that the last line of
 #: a script may take that was ended before it.
 _VISIBLE_WITHIN_S, _CUT_OFF_AFTER_S = 30.0, 5.0
-#: Polls of a job follow each other after these seconds; the last repeats.
-_POLLS_S = (0.1, 0.1, 0.2, 0.2, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0, 5.0)
 #: Seconds after which the same reason for waiting is said again.
 _SAID_AGAIN_S = 300.0
-#: Nothing is said of a job that starts within these seconds.
-_QUIET_S = 2.0
 
 
 class WorkFolderError(AssayError):
@@ -65,10 +60,6 @@ def spoken(say: Say) -> Watch:
             last, last_at = waits, now
 
     return heard
-
-
-def _silent(words: str) -> InfrastructureError:
-    return InfrastructureError(f"Slurm does not answer for {SILENCE_S:.0f} s: {words}")
 
 
 class Probes:
@@ -93,7 +84,7 @@ class Probes:
         #: What the login node writes there, for nodes to read.
         self._token = secrets.token_hex(16)
         self._outs: dict[tuple[str, str, bool], str] = {}
-        self._jobs: list[SlurmJob] = []
+        self._jobs: list[Submitted] = []
 
     def __enter__(self) -> Probes:
         try:
@@ -113,8 +104,7 @@ class Probes:
 
     def __exit__(self, *_: object) -> None:
         for job in self._jobs:
-            if job.state in OPEN:
-                job.cancel()
+            job.cancel()
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _put(self, files: Mapping[str, bytes], executable: Collection[str] = ()) -> None:
@@ -173,74 +163,34 @@ class Probes:
         if self._allocation is not None:
             self._put({f"{name}.job": script})
             return lambda: self._result(self.step(name, nodes, ranks_per_node, limit_s), trials)
-        shape = [f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}", "--exclusive"]
-        length = f"--time={max(1, -(-limit_s // 60))}"
-        job = self._submitted(name, script, [*described.access, *options, *shape, length])
-        return lambda: self._result(self._ended(job, name), trials)
+        words = [
+            *(f"--job-name={name}", f"--chdir={self.path}", f"--output={self.path}/{name}.out"),
+            *("--open-mode=truncate", *options, f"--nodes={nodes}", "--exclusive"),
+            *(f"--ntasks-per-node={ranks_per_node}", f"--time={max(1, -(-limit_s // 60))}"),
+        ]
+        job = self._site.scheduler().submit(words, script, self._watch, self._pause)
+        self._jobs.append(job)
+        return lambda: self._result(JobEnd(*job.end(self._pause), self._output(name)), trials)
 
     def step(self, name: str, nodes: int, ranks_per_node: int, limit_s: float) -> JobEnd:
         """Run the script `name`.job in a step of the allocation. Raises InfrastructureError where
         it does not end in time."""
         assert self._allocation is not None
-        srun, *words = self._allocation.step(
-            str(self.path / "launch/allocated.sh"),
+        step = self._allocation.step(
+            str(self.path / "launch"),
             # Not the first, which srun takes by itself: what starts ranks must heed the nodes.
             self._allocation.nodes[-nodes:],
             nodes * ranks_per_node,
             ranks_per_node,
+            options=[f"--job-name=assay-{self._run}.{name}", f"--chdir={self.path}"],
         )
-        options = [f"--job-name=assay-{self._run}.{name}", f"--chdir={self.path}"]
-        step = [srun, *options, *words, "bash", str(self.path / f"{name}.job")]
-        argv, environment = self._site.command(step, {"ASSAY_RUN_ID": self._run})
+        words = [*step, "bash", str(self.path / f"{name}.job")]
+        argv, environment = self._site.command(words, {RUN_ID: self._run})
         answer = run_command(
-            argv, environment, limit_s=limit_s, called=f"srun {name}", pause=self._pause
+            argv, environment, limit_s=limit_s, called=f"step {name}", pause=self._pause
         )
         state = "FAILED" if answer.status else "COMPLETED"
         return JobEnd(self._allocation.job_id, state, answer.stdout or answer.stderr)
-
-    def _submitted(self, name: str, script: bytes, options: Sequence[str]) -> SlurmJob:
-        """A job that Slurm has taken: what it may take later is tried again, patiently. Raises
-        AssayError with Slurm's words for what it refuses for good."""
-        job = SlurmJob(self._site.slurm(), watch=self._watch)
-        words = [
-            *("sbatch", "--parsable", f"--job-name={name}", f"--chdir={self.path}"),
-            *(f"--output={self.path}/{name}.out", "--open-mode=truncate"),
-            *options,
-        ]
-
-        def sbatch() -> Answer:
-            answer = self._site.ask(words, script)
-            if answer.status == 127:
-                raise InfrastructureError("sbatch is not there: is this a login node of Slurm?")
-            return answer
-
-        refused = job.submit(sbatch, ("waits", "unreached"), self._pause)
-        if refused is not None and refused.verdict == "unreached":
-            raise _silent(refused.words)
-        if refused is not None:
-            raise AssayError(f"Slurm does not take the job ({' '.join(options)}): {refused.words}")
-        self._jobs.append(job)
-        return job
-
-    def _ended(self, job: SlurmJob, name: str) -> JobEnd:
-        """The end of a job, waited for by no clock of ours, saying why it waits.
-
-        Raises AssayError for a job that can never start, InfrastructureError when Slurm is silent.
-        """
-        begun = time.monotonic()
-        for pause_s in chain(_POLLS_S, repeat(_POLLS_S[-1])):
-            if job.look():
-                if job.state not in OPEN:
-                    break
-                if job.state == "PENDING":
-                    if never := job.never_runs():
-                        raise AssayError(f"job {job.job_id} can never start: Slurm says {never}")
-                    if job.asked_at - begun > _QUIET_S:
-                        job.tell("pending", job.reason)
-            elif job.silent_s > SILENCE_S:
-                raise _silent(job.silence)
-            self._pause(pause_s)
-        return JobEnd(job.job_id, job.state, self._output(name))
 
     def _output(self, name: str) -> str | None:
         """Output of the job, as soon as this side sees it whole."""

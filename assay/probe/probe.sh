@@ -4,19 +4,25 @@
 # printed in sections, "== NAME" before them; what programs print has "| " before each line, so that
 # nothing of it is taken for a section.
 
+job=${SLURM_JOB_ID:-$ASSAY_LAUNCH_ID}
 section() { printf '\n== %s\n' "$1"; }
 quoted() { [ ! -e "$1" ] || sed 's/^/| /' "$1"; }
 
 # The nodes of the job, and the facts of each.
 facts_of_nodes() {
     section job
-    echo "nodes=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | tr '\n' ' ')"
-    mkdir -p "nodes.$SLURM_JOB_ID"
-    srun --mpi=none --overlap --nodes="$SLURM_NNODES" --ntasks="$SLURM_NNODES" --ntasks-per-node=1 \
+    mkdir -p "nodes.$job"
+    if [ -n "${ASSAY_NODES:-}" ]; then # without Slurm (keeper.py)
+        echo "nodes=$ASSAY_NODES"
         sh "$here/facts.sh" "$here" </dev/null 2>&1
+    else
+        echo "nodes=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | tr '\n' ' ')"
+        srun --mpi=none --overlap --nodes="$SLURM_NNODES" --ntasks="$SLURM_NNODES" \
+            --ntasks-per-node=1 sh "$here/facts.sh" "$here" </dev/null 2>&1
+    fi
     section token
     cat token
-    for file in "nodes.$SLURM_JOB_ID"/*; do
+    for file in "nodes.$job"/*; do
         [ ! -e "$file" ] || { section "node/${file##*/}" && sed 's/^== /=== /' "$file"; }
     done
 }
@@ -41,7 +47,7 @@ build_placement() {
 
 # begin_trial NUMBER: a trial's shell has begun, the rest of which prepares it; told when it ends.
 begin_trial() {
-    ours=trial/$1 work=$here/t$1.$SLURM_JOB_ID ready=
+    ours=trial/$1 work=$here/t$1.$job ready=
     exec 3>&1
     trap '{ status=$?; section "$ours/prepare"; echo "ready=$ready status=$status"
         quoted "$work/prepare.out"; } >&3' EXIT

@@ -15,7 +15,6 @@ from typing import Any
 
 from assay.plan.times import clock_of
 from assay.probe.probe import Probes, WorkFolderError
-from assay.run import infrastructure
 from assay.run.environments import KeptBuilds, broken_message, lately_right, prove
 from assay.run.launches import (
     RawArchives,
@@ -123,7 +122,7 @@ class Driver:
             self.waiting.over()
             # Where Slurm does not answer, the next driver ends them before it begins.
             with suppress(InfrastructureError):
-                self._end_jobs(clearing_s=LAST_CLEARING_S)
+                self._end_jobs(clear_s=LAST_CLEARING_S)
         self.work.remove()
         left = Counter(launch.environment for launch in self._to_come(built=False))
         return [
@@ -180,7 +179,8 @@ class Driver:
     def _refuse_trouble(self, nodes: int) -> None:
         """Raise InfrastructureError where Slurm, the work folder or nodes are at fault, so that
         launches of so many nodes cannot be run."""
-        if (fault := infrastructure.trouble(self.site, self.work.session, nodes)) is not None:
+        fault = self.site.scheduler().lacking(nodes) or self.work.trouble(self.site)
+        if fault is not None:
             raise InfrastructureError(fault)
 
     def _allocation(self, coming: Sequence[Launch]) -> Allocation | None:
@@ -190,14 +190,12 @@ class Driver:
             limit_s, _ = limits_s(coming[0].limit_s, self.site.description.longest_job_s)
             if job.ends_at - ENDING_S - time.monotonic() < (next_s := limit_s + HALTING_S):
                 left = f"less than the {next_s:.0f} s are left that the next launch may take"
-                raise infrastructure.over(job, left)
+                raise _over(job, left)
         return job
 
     def _end_jobs(self, **how: Any) -> None:
         """End the jobs of this run, and what its launches have left in that in which assay runs."""
-        if self.own_job is not None:
-            infrastructure.end_steps(self.site, self.work.name, self.own_job.job_id)
-        infrastructure.end_jobs(self.site, self.work.name, **how)
+        self.site.scheduler().end(self.work.name, self.own_job, **how)
 
     def _to_come(self, *, built: bool = True) -> list[Launch]:
         """Launches still to be run; not `built`: also those whose environment has no programs."""
@@ -308,7 +306,7 @@ class Driver:
             return
         last = faults[-1]
         if last.fault == "allocation" and self.own_job is not None:
-            raise infrastructure.over(self.own_job, last.reason or "it has ended")
+            raise _over(self.own_job, last.reason or "it has ended")
         if last.fault == "refused":
             unrecorded = f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
             raise AssayError(f"{unrecorded} {self._resume}")
@@ -336,3 +334,12 @@ class Driver:
         self._made[launch.key] += 1
         self._results += record.status != "lost"
         self.progress.record(record)
+
+
+def _over(own_job: Allocation, why: str) -> AssayError:
+    """Error where the job that assay runs in has ended, or has no time left."""
+    return AssayError(
+        f"job {own_job.job_id}, in which assay runs, serves no more launches: {why}; what is done"
+        " is kept. Go on in another job, or outside of one",
+        ExitStatus.INCONCLUSIVE,
+    )

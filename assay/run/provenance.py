@@ -25,17 +25,11 @@ from records.run.provenance import (
     Host,
     Provenance,
     SiteAsRun,
-    SlurmAsRun,
     SpackBuild,
 )
 from records.site.node_facts import NodeFacts
 from records.text.plain_text import without_secrets
 
-#: Slurm settings that matter for measurements.
-_SLURM_SETTINGS = (
-    *("SelectType", "SelectTypeParameters", "TaskPlugin", "ProctrackType", "MpiDefault"),
-    *("LaunchParameters", "SchedulerParameters"),
-)
 #: Name and version of the packages named next.
 _VERSIONS = ("dpkg-query", "-W", "-f=${Package} ${Version}\n")
 #: What a run keeps of an environment as the site describes it.
@@ -109,9 +103,6 @@ def made_with() -> str:
 
 def gather(site: Site, asked: SiteAsRun, run_id: str, plan: Plan) -> Provenance:
     """The provenance of a run, as known when it begins, of the site as it was `asked` for."""
-    lines = site.slurm_output("scontrol", "show", "config").splitlines()
-    pairs = (line.split("=", 1) for line in lines if "=" in line)
-    slurm = {key.strip(): value.strip() for key, value in pairs}
     glibc = site.slurm_output("getconf", "GNU_LIBC_VERSION").removeprefix("glibc ")
     model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return Provenance(
@@ -127,10 +118,7 @@ def gather(site: Site, asked: SiteAsRun, run_id: str, plan: Plan) -> Provenance:
             kernel=platform.release(),
             nics=sorted(nic.name for nic in Path("/sys/class/net").glob("*") if nic.name != "lo"),
         ),
-        slurm=SlurmAsRun(
-            version=slurm.get("SLURM_VERSION"),
-            settings={name: slurm[name] for name in _SLURM_SETTINGS if name in slurm},
-        ),
+        slurm=site.scheduler().facts(),
         environments={name: environment_as_run(site, name) for name in plan.environments},
         variables=variables_of(site.variables()),
     ).without_secrets()

@@ -42,7 +42,7 @@ from records.errors import InfrastructureError
 from records.input_files import RefusedFileError, open_regular
 from records.run.brought import Brought
 from records.text.plain_text import one_line
-from records.waiting import SESSION_END_S, scaled
+from records.waiting import SESSION_END_S, SLURM_COMMAND_S, scaled
 
 #: A message has an outcome's samples and profile, or the output of a build that failed.
 GREATEST_MESSAGE_BYTES = 256 * 2**20
@@ -94,6 +94,16 @@ class WorkFolder:
         if not inside.is_relative_to(self.session):
             raise RefusedFileError("is outside of the session's folder")
         return open_regular(self.session, str(inside.relative_to(self.session)))
+
+    def trouble(self, site: Site) -> str | None:
+        """Why commands of the site cannot write there; None where they can."""
+        probe = str(self.session / ".probe")
+        write = ["dd", "if=/dev/zero", f"of={probe}", "bs=64k", "count=16", "conv=fsync"]
+        for words in (write, ["rm", "-f", probe]):
+            answer = site.ask(words, limit_s=scaled(SLURM_COMMAND_S))
+            if answer.status != 0:
+                return f"the work folder {self.session} cannot be written: {answer.said}"
+        return None
 
     def remove(self) -> None:
         """Remove the folder, if it was made, as far as that is possible."""

@@ -16,7 +16,6 @@ from assay.commands import python_folders
 from assay.plan.cases import WHOLE, Narrowing, planned_variants
 from assay.plan.planner import completed, make_plan
 from assay.plan.times import Clock, earlier_times
-from assay.run import infrastructure
 from assay.run.driver import Driver
 from assay.run.progress import Interruption, Progress, time_text
 from assay.run.provenance import gather, only_here
@@ -28,6 +27,7 @@ from assay.sites.site_file import spack_folders, spack_home
 from assay.sites.values import expanded, unset_fault
 from assay.terminal import Say
 from checks.common.registry import FOLDERS, GIVEN, checks_with, leaf_of
+from checks.common.slurm.commands import HALTING_S
 from checks.common.slurm.job import Allocation
 from checks.common.sources import CHECKS, launch_files
 from records.errors import AssayError, InfrastructureError
@@ -37,6 +37,7 @@ from records.run.plan import Plan
 from records.run.provenance import AsAsked, Provenance
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, create_run, open_run
+from reports.notation.labels import case_names
 
 
 def start_run(
@@ -69,7 +70,7 @@ def start_run(
         asked_as=site_name,
         builds=builder,
         nodes_left_out=sorted(nodes_left_out),
-        partition_nodes=infrastructure.partition_nodes(site),
+        partition_nodes=site.scheduler().nodes(),
         in_one_job=own_job is not None or None,
     )
     _write_provenance(run, plan, gather(site, asked, run.run_id, plan), campaign_name)
@@ -159,25 +160,46 @@ def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
 
 
 def _placed(site: Site, plan: Plan, say: Say) -> tuple[Site, Allocation | None]:
-    """The site with the longest job that Slurm's partition takes, and the job that assay runs in,
-    if launches are its steps. Raises AssayError for a plan with launches that can never run there.
+    """The site with the longest job that its partition takes, and the allocation whose steps the
+    launches are, if they are. Raises AssayError for a plan with launches that can never run there.
     """
-    infrastructure.require_slurm(site)
-    most_nodes, longest_s = infrastructure.partition_limits(site)
+    scheduler = site.scheduler()
+    scheduler.require()
+    most_nodes, longest_s = scheduler.limits()
     cases = [case for case in plan.cases if case.skipped is None]
+    own = scheduler.allocation(cases, plan.seed, say)
     suites = [c.check for c in cases if isinstance(plan.brought.get(c.check), ReframeTest)]
-    asks = any(case.resources for case in cases)
-    inherited = None if asks else infrastructure.own_allocation(site, cases, plan.seed, say)
-    if inherited is None:
-        infrastructure.refuse_unfit_cases(site, plan, most_nodes, longest_s)
-    elif suites:
+    if own is not None and suites:
         raise AssayError(
             f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own:"
-            " run it outside of a job"
+            " run it outside of a job, on a site with Slurm"
         )
+    if own is not None:
+        say(scheduler.told.format(job=own.job_id))
     else:
-        say(f"launches are steps of job {inherited.job_id}, in which assay runs")
-    return site.changed(longest_job_s=longest_s), inherited
+        refuse_unfit_cases(site, plan, most_nodes, longest_s)
+    return site.changed(longest_job_s=longest_s), own
+
+
+def refuse_unfit_cases(
+    site: Site, plan: Plan, most_nodes: int | None, longest_s: int | None
+) -> None:
+    """Raise AssayError for a case of the plan that can never run in jobs of `most_nodes` and
+    `longest_s`."""
+    partition = f"partition {site.description.slurm_partition} of site {site.name}"
+    for case in (case for case in plan.cases if case.skipped is None):
+        if longest_s is not None and case.least_s + HALTING_S > longest_s:
+            unfit = f"is estimated at {case.least_s:g} s; {partition} ends jobs after {longest_s} s"
+            remedy = "shorten the case"
+        elif most_nodes is not None and case.nodes > most_nodes:
+            unfit = f"needs {case.nodes} nodes; {partition} allows a job {most_nodes}"
+            remedy = "correct `nodes` in its site.yaml"
+        else:
+            continue
+        raise AssayError(
+            f"{case_names(plan.cases)[case.id]} {unfit}. Choose another partition"
+            f" (--site {site.name}:PARTITION), or {remedy}; nothing was run"
+        )
 
 
 @contextmanager

@@ -63,12 +63,26 @@ class CaseGroup(Section):
         " true of a command with `launch: none` and neither `build` nor `program`.",
         default=None,
     )
+    one_node: dict[str, Any] = key(
+        "Parameters in place of those of these names on a site of one node, where what is between"
+        " nodes cannot be, e.g. {ranks_per_node: 2}.",
+        default={},
+    )
     small: SmallForm | None = key("Changes when the campaign's scale is small.", default=None)
 
     @property
     def in_one(self) -> bool:
         """True where one environment measures it for all."""
         return bool(self.once)
+
+    def on_one_node(self) -> Self:
+        """The entry as it is on a site of one node."""
+        own = self.one_node
+        parts = {
+            "matrix": {k: v for k, v in self.matrix.items() if k not in own},
+            "fixed": {**self.fixed, **own},
+        }
+        return self.model_copy(update=parts) if own else self
 
     def at(self, scale: Scale) -> Self:
         """The entry at a scale, without its other form."""

@@ -308,6 +308,11 @@ class SiteKeys(Section):
         "Folder that all nodes see, for launches, e.g. $SCRATCH/assay; default: the run directory.",
         default=None,
     )
+    scheduler: str = key(
+        "The scheduler: slurm; local, this machine alone, on which mpirun starts the ranks of one"
+        " launch at a time; or one of a plugin.",
+        default="slurm",
+    )
     build_on: Literal["login", "job"] = key(
         "Where programs are compiled: where Assay is called, or in a job of the partition.",
         default="login",

@@ -97,7 +97,7 @@ def named_variables(description: SiteDescription) -> dict[str, str]:
 
 
 class SlurmSite(Site):
-    """Commands run as the caller; capacity is as described."""
+    """Commands run as the caller, to Slurm or another scheduler; capacity is as described."""
 
     def __init__(self, description: SiteDescription) -> None:
         access = [*callers_access(), *description.access]

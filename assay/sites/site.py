@@ -18,16 +18,20 @@ import msgspec
 
 from assay import BASE, setup_command
 from assay.commands import Pause, run_command
+from assay.schedulers.local import LocalScheduler
+from assay.schedulers.seam import Scheduler
+from assay.schedulers.slurm import SlurmScheduler
 from assay.schema.document import did_you_mean, listed
 from assay.schema.model import Variant
 from assay.sites.description import VALUE, EnvironmentDescription, SiteDescription
-from assay.sites.site_file import facts_file
+from assay.sites.site_file import facts_file, site_file
 from assay.sites.values import expanded, unset_fault
 from checks.common.definition import SiteCapacity
 from checks.common.parameters import values_of
 from checks.common.session.launch_commands import preparation
-from checks.common.slurm.commands import Answer, Slurm, option_values, setting
+from checks.common.slurm.commands import Answer, Slurm, option_values
 from records.errors import AssayError, InfrastructureError
+from records.plugins import hooks
 from records.run.provenance import SiteAsRun
 from virtual_cluster.session_python import python_words
 
@@ -104,9 +108,22 @@ class Site(ABC):
     def show_to_jobs(self, folders: Sequence[Path]) -> None:  # noqa: B027  most nodes see all
         """Let sessions and jobs read folders of this machine, where they do not anyway."""
 
+    def scheduler(self) -> Scheduler:
+        """Its scheduler. Raises AssayError for one that neither Assay nor a plugin has."""
+        known: dict[str, type[Scheduler]] = {"slurm": SlurmScheduler, "local": LocalScheduler}
+        for brought in hooks("schedulers"):
+            known |= brought
+        name = self.description.scheduler
+        if name not in known:
+            raise AssayError(
+                f"{site_file(self.name)}: scheduler: found {name!r}{did_you_mean(name, known)};"
+                f" allowed is {listed(sorted(known))}"
+            )
+        return known[name](self)
+
     def identity(self) -> str:
         """The cluster: what was built for others is not run."""
-        return setting(self.slurm_output("scontrol", "show", "config"), "ClusterName") or ""
+        return self.scheduler().identity()
 
     def work_dir(self, run_dir: Path, name: str) -> Path:
         """Folder of a run's launches, seen by all nodes; `name` is of this run alone."""
@@ -154,7 +171,7 @@ class Site(ABC):
             sockets_per_node=described.sockets_per_node,
             longest_job_s=described.longest_job_s,
             resources={name: values_of(one) for name, one in described.resources.items()},
-            absent=self._absent,
+            absent={**self.scheduler().absent, **self._absent},
         )
 
     def session_data(self) -> dict[str, Any]:
@@ -165,6 +182,8 @@ class Site(ABC):
         for target in data["storage"].values():
             target["folder"] = expanded(target["folder"])
         data["down_nodes_return"] = self.down_nodes_return
+        scheduler = self.scheduler()
+        data["schedulers"] = {key: getattr(scheduler, key) for key in ("jobs", "steps", "alone")}
         for environment in data["environments"].values():
             environment["programs"] = {
                 program: expanded(path)

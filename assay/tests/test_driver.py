@@ -9,11 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from assay.plan.planner import make_plan
-from assay.run import infrastructure
-from assay.run.infrastructure import end_jobs, end_steps
 from assay.run.launches import in_sessions, launches_to_come
 from assay.run.progress import Interruption, Waiting
 from assay.run.status import run_status
+from assay.schedulers import slurm as of_slurm
 from assay.schema.loading import campaign_from_text
 from assay.sites.site import SiteFacts
 from assay.sites.site_file import read_description
@@ -120,11 +119,11 @@ def slurm(site, monkeypatch):
             say(site, "squeue", "".join(["echo 5 RUNNING assay-other", *jobs]))
 
         clock = Clock(show)
-        monkeypatch.setattr(infrastructure, "time", clock)
-        monkeypatch.setattr(infrastructure, "scaled", lambda limit_s: limit_s)
+        monkeypatch.setattr(of_slurm, "time", clock)
+        monkeypatch.setattr(of_slurm, "scaled", lambda limit_s: limit_s)
         say(site, "scancel", 'echo "$*" >> "$0.asked"')
         show(0.0)
-        end_jobs(site, "run", pause=clock.pause, **more)
+        of_slurm.SlurmScheduler(site).end("run", None, clock.pause, **more)
         return clock.now - 1000.0
 
     return ending
@@ -144,7 +143,7 @@ def test_nodes_that_take_minutes_to_clear_are_waited_for(slurm, site):
 def test_nodes_that_are_never_cleared_end_the_wait_and_a_job_is_told_every_few_seconds(slurm, site):
     assert CLEARING_S >= 300
     with pytest.raises(InfrastructureError, match=r"job 7.*clears its nodes for 12 s"):
-        slurm(lambda _: {"7": "COMPLETING"}, clearing_s=12.0)
+        slurm(lambda _: {"7": "COMPLETING"}, clear_s=12.0)
     assert cancelled(site) == []
     with pytest.raises(InfrastructureError, match=r"job 7 of this run does not end$"):
         slurm(lambda _: {"7": "RUNNING"})
@@ -168,14 +167,14 @@ def test_steps_that_launches_of_the_run_left_are_ended(monkeypatch):
                 del steps[step]
         return Answer(0, "".join(f"{step} {name}\n" for step, name in steps.items()), "")
 
-    monkeypatch.setattr(infrastructure, "asked", asked)
-    monkeypatch.setattr(infrastructure.time, "sleep", lambda _: None)
-    end_steps(None, "quick-1f", "12")
+    monkeypatch.setattr(of_slurm, "asked", asked)
+    monkeypatch.setattr(of_slurm.time, "sleep", lambda _: None)
+    of_slurm.SlurmScheduler(None)._end_steps("quick-1f", "12")
     assert ran[1] == ("scancel", "12.0", "12.1")
     assert sorted(steps) == ["12.2", "12.3", "12.batch"]
-    monkeypatch.setattr(infrastructure, "JOBS_END_S", 0)
+    monkeypatch.setattr(of_slurm, "JOBS_END_S", 0)
     with pytest.raises(InfrastructureError, match=r"step 12\.2 of .* Go on in another job"):
-        end_steps(None, "quick-1", "12")
+        of_slurm.SlurmScheduler(None)._end_steps("quick-1", "12")
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])

@@ -4,7 +4,8 @@ its nodes launches get, if any; what can never run is refused before anything is
 
 import pytest
 
-from assay.run import infrastructure
+from assay.run.start import refuse_unfit_cases
+from assay.schedulers.slurm import SlurmScheduler, asked
 from assay.sites.loading import SlurmSite
 from assay.sites.site import SiteFacts
 from assay.sites.site_file import read_description
@@ -89,7 +90,7 @@ def with_access(site, *options):
 def drawn_from(site, nodes=2):
     """The nodes that launches get, and what is said of them."""
     said = []
-    found = infrastructure.own_allocation(site, plan(nodes).cases, 1, said.append)
+    found = SlurmScheduler(site).allocation(plan(nodes).cases, 1, said.append)
     return (found.nodes if found else None), said
 
 
@@ -101,11 +102,11 @@ def drawn_from(site, nodes=2):
     ],
 )
 def test_what_can_never_run_in_the_partition_is_refused(site, limits, told):
-    assert infrastructure.partition_limits(site) == (4, None)
-    infrastructure.refuse_unfit_cases(site, plan(), *infrastructure.partition_limits(site))
+    assert SlurmScheduler(site).limits() == (4, None)
+    refuse_unfit_cases(site, plan(), *SlurmScheduler(site).limits())
     partition_of(site, **limits)
     with pytest.raises(AssayError, match=told) as caught:
-        infrastructure.refuse_unfit_cases(site, plan(), *infrastructure.partition_limits(site))
+        refuse_unfit_cases(site, plan(), *SlurmScheduler(site).limits())
     assert caught.value.status == 2
 
 
@@ -113,7 +114,7 @@ def test_an_unknown_partition_is_named_with_those_there_are(site):
     say(site, "scontrol", "echo 'Partition all not found' >&2; exit 1")
     say(site, "sinfo", "printf 'batch\\ndebug\\n'")
     with pytest.raises(AssayError, match="no partition all; it has batch, debug"):
-        infrastructure.partition_limits(site)
+        SlurmScheduler(site).limits()
 
 
 def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, monkeypatch):
@@ -127,7 +128,7 @@ def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, m
     options = ["--account=mine", "--reservation=night", "--account=the-sites"]
     assert one.session_data()["access"] == options
     assert one.without_nodes(["n1"]).description.access == [*options, "--exclude=n1"]
-    for answer in (one.ask(["sbatch"]), infrastructure.asked(one, "sbatch")):
+    for answer in (one.ask(["sbatch"]), asked(one, "sbatch")):
         assert (answer.status, answer.stderr) == (0, "")
     monkeypatch.setenv("SBATCH_QOS", "a b")
     with pytest.raises(AssayError, match=r"SBATCH_QOS: found 'a b', allowed are letters"):
@@ -137,14 +138,14 @@ def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, m
 def test_of_the_tasks_of_an_array_its_own_is_taken(site):
     sibling = "JobId=19 ArrayJobId=17 ArrayTaskId=1 JobState=RUNNING NodeList=n9 NumCPUs=1"
     in_job(site, lines=f"{sibling}\n{{job}}\n{sibling}", array="ArrayJobId=17 ArrayTaskId=2 ")
-    assert infrastructure.own_job(site)["NodeList"] == "n1,n2,n3,n4"
+    assert SlurmScheduler(site).own_job()["NodeList"] == "n1,n2,n3,n4"
     assert drawn_from(site)[0] == ["n1", "n2", "n3", "n4"]
 
 
 def test_a_heterogeneous_job_is_none_whose_nodes_serve(site):
     other = "JobId=18 HetJobId=17 HetJobOffset=1 JobState=RUNNING NodeList=n9"
     in_job(site, lines=f"{{job}}\n{other}", array="HetJobId=17 HetJobOffset=0 ")
-    assert infrastructure.own_job(site) is None
+    assert SlurmScheduler(site).own_job() is None
     assert drawn_from(site) == (None, [])
 
 
@@ -196,7 +197,7 @@ def test_no_node_is_taken_for_one_of_a_kind_that_slurm_alone_knows(site, options
     in_job(site)
     say(site, "sinfo", "printf 'n1 fat\\nn2 fat,ib\\nn3 thin\\n'")
     with_access(site, *options)
-    assert infrastructure.partition_nodes(site) == nodes.split()
+    assert SlurmScheduler(site).nodes() == nodes.split()
 
 
 @pytest.mark.parametrize("share", ["OK", "USER", "NO Exclusive=NO", "YES Exclusive=NO"])

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from assay.onboarding import slurm_view
-from assay.run import infrastructure
+from assay.schedulers import slurm
 from checks.common.slurm.commands import Answer, Slurm, left_s
 from checks.common.slurm.job import FORGOTTEN, SlurmJob, refusal_verdict
 from records.errors import AssayError
@@ -68,17 +68,17 @@ def test_jobs_and_nodes_are_read_while_launches_run(answer):
 
 
 def test_a_run_learns_what_its_partition_and_its_own_job_allow(site, monkeypatch):
-    assert "need 4 nodes, and 3 of 3 take" in str(infrastructure.trouble(site, Path(), 4))
-    assert infrastructure.partition_limits(site) == (3, None)
-    assert infrastructure.partition_nodes(site) == ["n1", "n2", "n3"]
+    assert "need 4 nodes, and 3 of 3 take" in str(slurm.SlurmScheduler(site).lacking(4))
+    assert slurm.SlurmScheduler(site).limits() == (3, None)
+    assert slurm.SlurmScheduler(site).nodes() == ["n1", "n2", "n3"]
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setenv("SLURM_CLUSTER_NAME", "assay-three")
     case = Mock(nodes=1)
-    allocation = infrastructure.own_allocation(site, [case], 1, pytest.fail)
+    allocation = slurm.SlurmScheduler(site).allocation([case], 1, pytest.fail)
     assert allocation and (allocation.job_id, allocation.nodes) == ("1", ["n1"])
     site.description.slurm_partition = "nowhere"
     with pytest.raises(AssayError, match="no partition nowhere; it has all"):
-        infrastructure.partition_limits(site)
+        slurm.SlurmScheduler(site).limits()
 
 
 def test_a_new_user_sees_the_cluster(answer, monkeypatch):

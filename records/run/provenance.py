@@ -49,7 +49,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
 class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     """The site as it was: `asked_as` on the command line, with the `builds` asked for there.
 
-    `in_one_job`: launches were steps of an allocation.
+    `in_one_job`: launches were steps of an allocation; `scheduler`: slurm, local or a plugin's.
 
     `access` are the options of every sbatch; `switches` is the tree of switches of a virtual
     cluster, `cores_awake` how it keeps cores awake while a job runs: latency, spinner or nothing,
@@ -78,6 +78,12 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     nodes_left_out: list[Word] | None = None
     partition_nodes: list[Word] | None = None
     in_one_job: bool | None = None
+    scheduler: str | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """True for one machine without a scheduler, which has no network between nodes."""
+        return self.scheduler == "local"
 
     @property
     def rates(self) -> Nominal:

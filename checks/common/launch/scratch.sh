@@ -7,7 +7,7 @@
 case $1 in
     begin)
         umask 077
-        echo "${SLURM_CLUSTER_NAME:-none} $SLURM_JOB_ID" >"$ASSAY_SCRATCH.job"
+        echo "${SLURM_CLUSTER_NAME:-none} ${SLURM_JOB_ID:-0}" >"$ASSAY_SCRATCH.job"
         for left in "${ASSAY_SCRATCH%-*}"-*; do
             folder=${left%.job}
             if [ ! -O "$left" ] || [ -L "$left" ] || [ "$folder" = "$ASSAY_SCRATCH" ]; then continue; fi

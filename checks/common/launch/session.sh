@@ -29,8 +29,10 @@ failed() {
 
 # Runs one of our scripts on every node of the job.
 on_nodes() {
-    local others
-    mapfile -t others < <(scontrol show hostnames "$SLURM_JOB_NODELIST" | grep -vx "$SLURMD_NODENAME")
+    local others=()
+    # Without Slurm (keeper.py) there are none.
+    [ -n "${ASSAY_NODES:-}" ] ||
+        mapfile -t others < <(scontrol show hostnames "$SLURM_JOB_NODELIST" | grep -vx "$SLURMD_NODENAME")
     [ ${#others[@]} -eq 0 ] || srun --overlap --mpi=none --nodes=${#others[@]} --ntasks=${#others[@]} \
         --ntasks-per-node=1 --nodelist="$(IFS=, && echo "${others[*]}")" "$@" </dev/null
     "$@"
@@ -49,7 +51,7 @@ finish() {
 trap finish EXIT
 trap 'kill -TERM "${runner:-}" 2>/dev/null; exit 143' TERM INT HUP
 
-say allocation "\"nodes\":\"$SLURM_JOB_NODELIST\",\"host\":\"$(hostname)\",\"daemons\":\"$daemons\""
+say allocation "\"nodes\":\"${ASSAY_NODES:-$SLURM_JOB_NODELIST}\",\"host\":\"$(hostname)\",\"daemons\":\"$daemons\""
 [ -z "${ASSAY_SCRATCH:-}" ] || on_nodes "$here/scratch.sh" begin >scratch.out 2>&1
 # Modules may have put Slurm's own srun before it, and a site may name that by its path.
 if [ -n "${ASSAY_IN_ALLOCATION:-}" ]; then

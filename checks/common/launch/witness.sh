@@ -12,7 +12,8 @@ for range in ${allowed//,/ }; do
     for ((cpu = ${range%-*}; cpu <= ${range#*-}; cpu++)); do cpus=$cpus${cpus:+,}$cpu; done
 done
 step=$(scontrol show step "$SLURM_JOB_ID.$SLURM_STEP_ID" 2>/dev/null)
+nodes=${ASSAY_NODES:-}
 [[ $step =~ [[:space:]]NodeList=([^[:space:]]+) ]] && nodes=${BASH_REMATCH[1]}
 printf '\n{"assay":"evidence","token":"%s","library":"none: no MPI","library_file":"","ranks":[{"rank":0,"host":"%s","cpus":[%s],"boot_id":"%s","pid":%d,"start":%s}],"links":[],"variables":{"step_nodes":"%s"}}\n' \
-    "${ASSAY_TOKEN:-}" "$host" "$cpus" "$boot" $$ "${EPOCHREALTIME/[!0-9]/.}" "${nodes:-}"
+    "${ASSAY_TOKEN:-}" "$host" "$cpus" "$boot" $$ "${EPOCHREALTIME/[!0-9]/.}" "$nodes"
 exec "$@"

@@ -40,6 +40,13 @@ LAUNCHERS = {
         # Since Slurm 22.05 a step does not inherit it from its job.
         cpus="--cpus-per-task={cpus_per_task}",
     ),
+    "assay-alone": Launcher(
+        "srun without MPI",
+        "srun",
+        "-n {ranks} --ntasks-per-node={ranks_per_node} {cpus} --mpi=none",
+        cpus="--cpus-per-task={cpus_per_task}",
+    ),
+    "assay-none": Launcher("nothing: the program runs once, by itself"),
     "assay-openmpi": Launcher(
         "Open MPI's mpirun or mpiexec",
         "mpirun",

@@ -34,7 +34,7 @@ from checks.common.session.outcome import (
     emit,
     folder_trouble,
 )
-from checks.common.slurm.commands import HALTING_S, HERE, limits_s
+from checks.common.slurm.commands import HALTING_S, limits_s
 from checks.common.slurm.scheduler import job_loss, run_options
 from checks.common.sources import LAUNCH_SCRIPTS, launch_files
 from records.site.topology import Topology, TopologyDescription
@@ -123,9 +123,9 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
         job.undisturbed = asked.undisturbed
         job.needs_s = self.limit_s + HALTING_S
         alone = self.definition.without_mpi
-        launcher = getlauncher("assay-srun" if alone else extras["launcher"])()
+        launcher = getlauncher(partition["alone"] if alone else extras["launcher"])()
         launcher.limit_s = self.limit_s
-        launcher.extra_options = ("--mpi=none",) if alone else tuple(extras["launcher_options"])
+        launcher.extra_options = () if alone else tuple(extras["launcher_options"])
         launcher.mpirun = "" if alone else extras["mpirun"] or ""
         launcher.template = extras["launcher_command"] or ""
         job.launcher = launcher
@@ -157,7 +157,7 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
         gone = [] if dry else [one for one in launch.setting.builds.values() if not one.is_dir()]
         if gone:
             raise WorkFolderError(f"{gone[0]}: the programs built there are gone")
-        if not dry and HERE.leaves_processes():
+        if not dry and self.job.scheduler.leaves_processes():
             self.env_vars["ASSAY_SWEEP"] = "yes"
         if preload := self.current_environ.extras["preload"]:
             self.env_vars["ASSAY_PRELOAD"] = preload
@@ -210,7 +210,7 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
             state=str(job.state),
             exit_status=job.exitcode,
             loss=job_loss(job),
-            dead_nodes=partial(HERE.dead_nodes, nodes),
+            dead_nodes=partial(job.scheduler.dead_nodes, nodes),
         )
         try:
             outcome = judge(printed, ended, self.launch)

@@ -55,7 +55,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
     return {
         **further,
         "name": site["partition"],
-        "scheduler": "assay-allocation" if ALLOCATION in os.environ else "assay-slurm",
+        "scheduler": site["schedulers"]["steps" if ALLOCATION in os.environ else "jobs"],
         "launcher": "local",
         "features": further.get("features", []),
         "access": site["access"],
@@ -67,6 +67,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
         "extras": {
             **further.get("extras", {}),
             **{key: site[key] for key in _OF_SITE},
+            "alone": site["schedulers"]["alone"],
             "wire_is_counted": network["counted"],
             "nominal": Nominal(
                 link_bytes_per_s=payload_rate(network["bits_per_second"], network["payload_share"]),

@@ -49,22 +49,28 @@ class Allocation(BaseModel):
     at_once: int = Field(1, ge=1)
     #: The cores of nodes that share one machine, by node.
     cores: dict[str, list[int]] = {}
+    #: Words that start a step where Slurm does not: launch/keeper.py.
+    starter: list[str] = []
 
     def step(
         self,
-        script: str,
+        launch: str,
         nodes: Sequence[str],
         ranks: int,
         ranks_per_node: int,
+        *,
         files: tuple[str, str] = ("-", "-"),
+        options: Sequence[str] = (),
     ) -> list[str]:
-        """Words that precede a command to run it in a step; `script` is launch/allocated.sh.
+        """Words that precede a command to run it in a step; `launch` is the folder launch/ there.
 
         `files` get the command's stdout and stderr; without them they are the step's own.
+        `options` are srun's.
         """
-        step = ["srun", f"--jobid={self.job_id}", "--overlap", "--mpi=none", "--cpu-bind=none"]
-        step += ["--nodes=1", "--ntasks=1", f"--nodelist={nodes[0]}"]
-        return [*step, script, ",".join(nodes), str(ranks), str(ranks_per_node), *files]
+        step = ["srun", *options, f"--jobid={self.job_id}", "--overlap", "--mpi=none"]
+        step += ["--cpu-bind=none", "--nodes=1", "--ntasks=1", f"--nodelist={nodes[0]}"]
+        starter = self.starter or [*step, f"{launch}/allocated.sh"]
+        return [*starter, ",".join(nodes), str(ranks), str(ranks_per_node), *files]
 
     def drawn(self, count: int, free: Collection[str], launch: str) -> list[str] | None:
         """`count` of the `free` nodes, at random by the seed and what names the launch, in the

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReFrame's schedulers `assay-slurm`, a job a launch, and `assay-allocation`, a step a launch.
+"""ReFrame's schedulers `assay-slurm`, a job a launch, `assay-allocation`, a step a launch, and
+`assay-local`, a step of this machine.
 
 Every command has a time limit. What Slurm does not take, and what it cannot tell, is a fault of the
 infrastructure and never a result of the launch: a `loss` of the job.
@@ -11,13 +12,14 @@ import re
 import select
 import subprocess
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError, SpawnedProcessTimeout
-from reframe.core.schedulers.slurm import SqueueJobScheduler
+from reframe.core.schedulers.slurm import SqueueJobScheduler, _SlurmJob
 
 from checks.common.session.outcome import Fault, Loss, Moment, Outcome, send
 from checks.common.slurm.commands import HERE, Answer, is_down
@@ -77,8 +79,20 @@ def _dialogue(job: Any, job_id: str = "") -> SlurmJob:
     return SlurmJob(job_id=job_id, launch=launch, watch=lambda queue: send(Outcome(queue=queue)))
 
 
+class _OnSlurm(SqueueJobScheduler):
+    """What a launch asks of its scheduler when it has ended, and before it begins."""
+
+    def leaves_processes(self) -> bool:
+        """True if a job's daemonised processes outlive it."""
+        return HERE.leaves_processes()
+
+    def dead_nodes(self, names: Collection[str]) -> str | None:
+        """Names the nodes of a failed job that are gone, or None when all still answer."""
+        return HERE.dead_nodes(names)
+
+
 @register_scheduler("assay-slurm")
-class AssaySlurmScheduler(SqueueJobScheduler):
+class AssaySlurmScheduler(_OnSlurm):
     """Scheduler for Slurm without accounting that knows how a job ended.
 
     ReFrame's own `squeue` scheduler calls every job that has left the queue COMPLETED, and waits
@@ -267,7 +281,7 @@ class _Step:
 
 
 @register_scheduler("assay-allocation")
-class AllocationScheduler(SqueueJobScheduler):
+class AllocationScheduler(_OnSlurm):
     """Scheduler of jobs as steps of the allocation in the file that the variable ALLOCATION names.
 
     Slurm places and runs the steps; here is only chosen which nodes a launch gets: those that it
@@ -379,15 +393,16 @@ class AllocationScheduler(SqueueJobScheduler):
 
     def _begin(self, job: Any, nodes: list[str]) -> None:
         per_node, files = job.num_tasks_per_node or 1, (str(job.stdout), str(job.stderr))
-        step = self._allocation.step("./allocated.sh", nodes, job.num_tasks or 1, per_node, files)
-        step[1:1] = [f"--job-name={_run_name()}.{job.name}"]
+        options = [f"--job-name={_run_name()}.{job.name}"]
         # In the minutes in which Slurm counts. Where the allocation ends before, Slurm may refuse a
         # step that is longer than the longest job of its partition.
         left_s = self._allocation.ends_at - time.monotonic()
         minutes = math.ceil((job.needs_s or 0) / 60) + 1
         if job.needs_s is not None and 60 * minutes <= left_s:
-            step[1:1] = [f"--time={minutes}"]
+            options.append(f"--time={minutes}")
         job._nodelist, job._nodespec, job._state = nodes, ",".join(nodes), "RUNNING"
+        ranks = job.num_tasks or 1
+        step = self._allocation.step(".", nodes, ranks, per_node, files=files, options=options)
         job.step = _Step([*step, "bash", job.script_filename], Path(job.workdir))
         self._running.append(job)
 
@@ -432,6 +447,36 @@ class AllocationScheduler(SqueueJobScheduler):
 
     def _end(self, job: Any, loss: Loss | None) -> None:
         job.loss, job._state = loss, "FAILED"
+
+
+class _LocalJob(_SlurmJob):
+    @property
+    def nodelist(self) -> Any:
+        """The nodes that it was given."""
+        return self._nodelist
+
+
+@register_scheduler("assay-local")
+class LocalScheduler(AllocationScheduler):
+    """Scheduler of jobs as steps on this machine, each kept by launch/keeper.py."""
+
+    def make_job(self, *args: Any, **keys: Any) -> _SlurmJob:
+        """A job whose nodes Slurm need not tell."""
+        return _LocalJob(*args, **keys)
+
+    def leaves_processes(self) -> bool:
+        """False: the keeper of a step ends all that it leaves."""
+        return False
+
+    def dead_nodes(self, names: Collection[str]) -> str | None:
+        """None: where this machine is dead, nothing asks."""
+        return None
+
+    def _loss_of(self, job: Any) -> Loss | None:
+        if job.step.name:
+            return None
+        told = f"the launch was not started: {_said_by_srun(job)}"
+        return Loss(told, "nodes", ran=False)
 
 
 def _said_by_srun(job: Any) -> str:

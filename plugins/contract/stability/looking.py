@@ -16,7 +16,7 @@ from pathlib import Path
 from ClusterShell.NodeSet import NodeSet
 
 from assay.onboarding.slurm_view import fields_of
-from assay.run.infrastructure import asked
+from assay.schedulers.slurm import asked
 from assay.sites.site import Site
 from checks.common.slurm.commands import Answer, is_down, setting, slurm_seconds
 from plugins.contract.stability import ledger

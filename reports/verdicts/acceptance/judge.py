@@ -63,8 +63,8 @@ def judge(
     """Every verdict of an acceptance on the day it is judged; pure, so it can be done again.
 
     Limits from the machine itself cannot detect a fault common to all nodes: without an absolute
-    limit that something keeps to, nothing passes. Launches that are unproven count only where the
-    criteria accept them, those that other programs disturbed never.
+    limit that something keeps to, nothing passes, nor does one machine alone. Launches that are
+    unproven count only where the criteria accept them, those that other programs disturbed never.
     """
     unproven = [] if criteria.unproven == "accept" else [UNPROVEN]
     evidence = evidence.without([DISTURBED, *unproven])
@@ -86,7 +86,7 @@ def judge(
     findings = _findings(results)
     again = cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {}
     return Judgement(
-        verdict=verdict if absolute else worst([verdict, "INCONCLUSIVE"]),
+        verdict=verdict if absolute and not evidence.is_local else worst([verdict, "INCONCLUSIVE"]),
         titles=tuple(finding.title for finding in findings if finding.named),
         criteria=tuple(results),
         findings=tuple(findings),

@@ -31,6 +31,7 @@ from reports.verdicts.acceptance.values import NOMINAL_KEYS, LaunchRef
 #: Findings of a state, slow nodes and what is odd about each, metrics that no criterion compares.
 _MOST_NAMED, _MOST_ODD, _MOST_METRICS = 8, 8, 12
 REHEARSAL = "the site is a virtual cluster on one machine: this is a rehearsal of an acceptance"
+_LOCAL = "the site is one machine without a scheduler: no criteria accept that as a cluster"
 _NONE_ABSOLUTE = (
     "no absolute limit is met, and without one nothing passes: limits from the machine itself"
     " cannot detect a fault common to all nodes; add the contract's (kind: limit), or state nominal"
@@ -101,6 +102,8 @@ def _open(dossier: Dossier) -> Iterator[_Fact]:
     elif undecided:
         text = f"{units.count_text(len(undecided), 'criterion is', 'criteria are')} undecided"
         yield text, "criteria", "open"
+    if run.provenance.site.is_local:
+        yield _LOCAL, "provenance", "open"
     if not judgement.absolute:
         yield _NONE_ABSOLUTE, "criteria", "open"
     elif free := _without_absolute_limit(dossier):

@@ -155,7 +155,8 @@ class CriterionEvidence:
     `nodes` are all that the run's launches were on. Blocks from `fresh` on are those of re-runs.
     `scans` are not among the values, but for a summary. Where jobs were handed in at once,
     `mix_blocks` are one mix, and `throughputs` those of whole mixes by their first block.
-    `unmeasured` are the nodes of the partition that no value belongs to.
+    `unmeasured` are the nodes of the partition that no value belongs to. `is_local`: measured on
+    one machine without a scheduler.
     """
 
     values: list[Values]
@@ -169,6 +170,7 @@ class CriterionEvidence:
     mix_blocks: int = 0
     throughputs: Mapping[int, float] = field(default_factory=dict)
     unmeasured: tuple[str, ...] = ()
+    is_local: bool = False
 
     def without(self, flags: Collection[str]) -> CriterionEvidence:
         """Leave out values of launches that carry one of these flags."""
@@ -334,6 +336,7 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
         run.plan.mix_blocks,
         _throughputs([run, *reruns]),
         _unmeasured(run, values),
+        run.provenance.site.is_local,
     )
 
 

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This machine alone as a site: each launch is a step of it, kept by launch/keeper.py."""
+
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar
+
+from assay.schedulers.seam import Pause, Scheduler, Submitted
+from assay.terminal import Say
+from checks.common.slurm.job import RUN_ID, Allocation, Watch
+from checks.common.sources import CHECKS
+from records.errors import InfrastructureError
+from records.run.plan import PlannedCase
+from records.run.provenance import SlurmAsRun
+from records.waiting import CLEARING_S, JOBS_END_S, scaled
+
+_KEEPER = CHECKS / "common" / "launch" / "keeper.py"
+
+
+def machine() -> Allocation:
+    """This machine as an allocation that does not end."""
+    return Allocation(
+        job_id=str(os.getpid()),
+        nodes=[socket.gethostname()],
+        ends_at=sys.float_info.max,
+        starter=[sys.executable, "-I", "-S", str(_KEEPER)],
+    )
+
+
+class LocalScheduler(Scheduler):
+    """No scheduler: one launch at a time on one node, without a queue."""
+
+    jobs = steps = "assay-local"
+    alone = "assay-none"
+    told = "launches run on this machine, one at a time, without Slurm and without a network"
+    absent: ClassVar[Mapping[str, str]] = {
+        name: f"{name} needs its daemons on the nodes of a cluster, and this is one machine"
+        for name in ("lam", "lam-lamd", "pvm")
+    }
+
+    def require(self) -> None:
+        """Nothing: it is here."""
+
+    def identity(self) -> str:
+        """The machine's name."""
+        return socket.gethostname()
+
+    def facts(self) -> SlurmAsRun:
+        """None: there is no Slurm."""
+        return SlurmAsRun()
+
+    def limits(self) -> tuple[int | None, int | None]:
+        """One node, and the seconds of the site's file."""
+        return 1, self.site.description.longest_job_s
+
+    def nodes(self) -> list[str]:
+        """The machine."""
+        return machine().nodes
+
+    def lacking(self, nodes: int) -> str | None:
+        """The other nodes."""
+        return f"launches need {nodes} nodes, and this is one machine" if nodes > 1 else None
+
+    def allocation(self, cases: Sequence[PlannedCase], seed: int, say: Say) -> Allocation:
+        """The machine, for every run."""
+        del cases, seed, say
+        return machine()
+
+    def end(
+        self,
+        run: str,
+        own: Allocation | None,
+        pause: Pause = time.sleep,
+        clear_s: float = CLEARING_S,
+    ) -> None:
+        """Found by the run's name in their environment; of a keeper that was killed nothing else
+        tells. Raises InfrastructureError where one does not end."""
+        del own, clear_s
+        begun = time.monotonic()
+        while left := [*_processes_of(run)]:
+            if time.monotonic() - begun > scaled(JOBS_END_S):
+                raise InfrastructureError(f"process {left[0]} of this run does not end")
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            pause(0.05)
+
+    def submit(self, argv: Sequence[str], script: bytes, watch: Watch, pause: Pause) -> Submitted:
+        """Never called: every run has an allocation."""
+        raise NotImplementedError
+
+
+def _processes_of(run: str) -> Iterator[int]:
+    """Processes of this user that a session of the run has started, without those that have ended
+    and are not waited for."""
+    mark = f"{RUN_ID}={run}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+            if mark in (folder / "environ").read_bytes().split(b"\0") and state != "Z":
+                yield int(folder.name)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one interface to a site's scheduler, which the engine knows by nothing else."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from assay.terminal import Say
+from checks.common.slurm.job import Allocation, Watch
+from records.run.plan import PlannedCase
+from records.run.provenance import SlurmAsRun
+from records.waiting import CLEARING_S
+
+if TYPE_CHECKING:
+    from assay.sites.site import Site
+
+Pause = Callable[[float], None]
+
+
+class Submitted(Protocol):
+    """A job of one script."""
+
+    def end(self, pause: Pause) -> tuple[str, str]:
+        """Id and last state of the job, once it has ended. Raises AssayError for one that can never
+        start, InfrastructureError where the scheduler is silent."""
+
+    def cancel(self) -> None:
+        """End the job, if it has not ended."""
+
+
+class Scheduler(ABC):
+    """Scheduler of a site. A method raises InfrastructureError where the scheduler is silent.
+
+    In sessions launches are run by ReFrame's scheduler `jobs`, a job each, or `steps`, as steps of
+    an allocation, and by launcher `alone` where they have no MPI.
+    """
+
+    jobs: ClassVar[str]
+    steps: ClassVar[str]
+    alone: ClassVar[str]
+    #: Said of an allocation, {job}, before its first launch.
+    told: ClassVar[str]
+    #: Environments that it cannot serve, of the names that campaigns use, and why.
+    absent: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    @abstractmethod
+    def require(self) -> None:
+        """Raise UnreachableError unless it answers."""
+
+    @abstractmethod
+    def identity(self) -> str:
+        """Name of its machine: builds of another one are not run."""
+
+    @abstractmethod
+    def facts(self) -> SlurmAsRun:
+        """Its version, and settings that matter for measurements."""
+
+    @abstractmethod
+    def limits(self) -> tuple[int | None, int | None]:
+        """Most nodes of a job, and its seconds; None: no limit."""
+
+    @abstractmethod
+    def nodes(self) -> list[str]:
+        """Nodes of the partition, in service or not; none where that cannot be told."""
+
+    @abstractmethod
+    def lacking(self, nodes: int) -> str | None:
+        """Why jobs of so many nodes will not start however long they wait; None: they may."""
+
+    @abstractmethod
+    def allocation(self, cases: Sequence[PlannedCase], seed: int, say: Say) -> Allocation | None:
+        """The allocation whose steps launches of these cases are; None: each is a job."""
+
+    @abstractmethod
+    def end(
+        self,
+        run: str,
+        own: Allocation | None,
+        pause: Pause = time.sleep,
+        clear_s: float = CLEARING_S,
+    ) -> None:
+        """End jobs, and steps in the allocation `own`, of the run with this work folder; return
+        when they are gone."""
+
+    @abstractmethod
+    def submit(self, argv: Sequence[str], script: bytes, watch: Watch, pause: Pause) -> Submitted:
+        """Submit a script with options for its shape and limit. Raises AssayError where it is
+        refused for good. Not called where `allocation` gives one to every run."""
