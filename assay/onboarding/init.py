@@ -42,14 +42,8 @@ def init_site(
 ) -> tuple[Path, dict[str, Any]]:
     """Write site-config/NAME/site.yaml; gives the file and its content: of this machine alone
     where it has no Slurm, or is called local. Raises AssayError where nothing can be proven."""
-    of_slurm = bool(access or partitions or work_dir)
-    if name == "local" or not (of_slurm or shutil.which("scontrol")):
-        if name != "local":
-            say("no Slurm is here (no scontrol in PATH): this machine alone is described")
-        file = _file_to_write(name or "local", overwrite)
-        whole = local_site(file.parent.name, environments, BASE / "build", say)
-        _write(file, proposal.site_text(whole, socket.gethostname()), ())
-        return file, whole
+    if name == "local" or not (access or partitions or work_dir or shutil.which("scontrol")):
+        return _init_local(say, name or "local", environments, overwrite=overwrite)
     view = ask_slurm()
     say(f"{_description(view)}, {len(view.nodes)} nodes")
     guess = re.sub(r"[^a-z0-9]+", "-", view.cluster.lower()).strip("-")[:64]
@@ -72,11 +66,17 @@ def init_site(
     folders = [work_dir] if work_dir else _work_folders()
     folder, proof = _proven(data, ways, folders, say)
     whole = proposal.proven_data({**data, "work_dir": folder}, proof)
-    if not whole["environments"]:
-        raise InfrastructureError(
-            "no environment could be proven, so nothing was written; see the reasons above"
-        )
     _write(file, proposal.site_text(whole, view.cluster), view.topology)
+    return file, whole
+
+
+def _init_local(
+    say: Say, name: str, environments: Sequence[str], *, overwrite: bool
+) -> tuple[Path, dict[str, Any]]:
+    say("this machine alone is described, without Slurm")
+    file = _file_to_write(name, overwrite)
+    whole = local_site(name, environments, BASE / "build", say)
+    _write(file, proposal.site_text(whole, socket.gethostname()), ())
     return file, whole
 
 

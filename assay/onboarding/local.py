@@ -13,9 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from reframe.utility.cpuinfo import cpuinfo
+
 from assay.onboarding import proposal
 from assay.onboarding.mpi import FoundMpi, find_mpis, modules_system
 from assay.schedulers.local import machine
+from assay.sites.description import EnvironmentKeys
 from assay.sites.site_file import as_site_file
 from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
@@ -60,45 +63,31 @@ def local_site(name: str, asked: Sequence[str], folder: Path, say: Say) -> dict[
         "environments": {key: _environment(mpi) for key, mpi in mpis.items()},
     }
     described = as_site_file(data).environments
-    ways = {
-        key: [
-            way.model_copy(update={"launcher_options": _BINDING.get(way.launcher, [])})
-            for way in proposal.ways_of(mpi, described[key], [])
-            if way.launcher != "assay-srun"
-        ]
-        for key, mpi in mpis.items()
-    }
+    ways = {key: _ways(mpi, described[key]) for key, mpi in mpis.items()}
     proof = proposal.prove(as_site_file(data), ways, str(folder), say, machine())
     whole = proposal.proven_data(data, proof)
-    if not whole["environments"]:
-        raise InfrastructureError(
-            "no environment could be proven, so nothing was written; see the reasons above"
-        )
     whole["partitions"]["local"]["network"] = {"name": "none", "counted": False}
     return whole
 
 
 def _node() -> dict[str, Any]:
     """The machine as a node: the cores of the CPUs that this process may use, and memory."""
-    cpus = sorted(os.sched_getaffinity(0))
-    cores = {
-        tuple(_topology(cpu, key) for key in ("physical_package_id", "core_id")) for cpu in cpus
-    }
-    sockets = {package for package, _ in cores}
+    known = cpuinfo()
     return {
         "nodes": 1,
-        "cores_per_node": len(cores),
-        "sockets_per_node": len(sockets),
+        "cores_per_node": max(1, len(os.sched_getaffinity(0)) // (known["num_cpus_per_core"] or 1)),
+        "sockets_per_node": known["num_sockets"],
         "memory_bytes_per_node": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
     }
 
 
-def _topology(cpu: int, key: str) -> str:
-    """A number of a CPU's place; by itself where the kernel does not tell."""
-    try:
-        return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/{key}").read_text().strip()
-    except OSError:
-        return "0" if key == "physical_package_id" else str(cpu)
+def _ways(mpi: FoundMpi, environment: EnvironmentKeys) -> list[EnvironmentKeys]:
+    """Ways to start ranks, each bound to a core."""
+    return [
+        way.model_copy(update={"launcher_options": _BINDING[way.launcher]})
+        for way in proposal.ways_of(mpi, environment, [])
+        if way.launcher in _BINDING
+    ]
 
 
 def _environment(mpi: FoundMpi) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from assay.sites.loading import SlurmSite, callers_access
 from assay.sites.values import expanded
 from assay.terminal import Say
 from checks.common.slurm.job import Allocation
-from records.errors import AssayError
+from records.errors import AssayError, InfrastructureError
 from records.site.node_facts import NodeFacts
 from records.waiting import ATTEMPT_S, scaled
 
@@ -140,7 +140,8 @@ def ways_of(
 
 
 def proven_data(data: dict[str, Any], proof: Proof) -> dict[str, Any]:
-    """The site's data with what was proven: launchers, libraries, the link; without what failed."""
+    """The site's data with what was proven: launchers, libraries, the link; without what failed.
+    Raises InfrastructureError where that is all."""
     environments: dict[str, Any] = {}
     partitions: dict[str, Any] = {}
     served = {
@@ -164,6 +165,10 @@ def proven_data(data: dict[str, Any], proof: Proof) -> dict[str, Any]:
         if proven.keys() != environments.keys():
             own["environments"] = list(proven)
         partitions[key] = own
+    if not environments:
+        raise InfrastructureError(
+            "no environment could be proven, so nothing was written; see the reasons above"
+        )
     on_job = any(proof.on_node for proven in served.values() for proof in proven.values())
     more = {"build_on": "job"} if on_job else {}
     return {**data, **more, "partitions": partitions, "environments": environments}

@@ -87,8 +87,8 @@ _NOWHERE: dict[str, list[str]] = {"environments": []}
 
 
 def present(campaign: Campaign, site: SiteFacts) -> tuple[Campaign, dict[str, str]]:
-    """The campaign with those environments only that the site has, and why not the others. Raises
-    AssayError when none is left."""
+    """The campaign with those environments only that the site has, and why not the others; its
+    entries as they are on a site of one node. Raises AssayError when none is left."""
     absent = {
         name: site.absent.get(name)
         or f"site {site.name} has no environment {name!r}{did_you_mean(name, site.environments)}"
@@ -105,8 +105,13 @@ def present(campaign: Campaign, site: SiteFacts) -> tuple[Campaign, dict[str, st
         )
     if asked:
         absent = {name: absent[name] for name in campaign.environments if name in absent}
-    variants = {name: variant for name, variant in campaign.variants.items() if name in found}
-    return campaign.model_copy(update={"environments": found, "variants": variants}), absent
+    update: dict[str, Any] = {
+        "environments": found,
+        "variants": {name: one for name, one in campaign.variants.items() if name in found},
+    }
+    if site.nodes == 1:
+        update["cases"] = [entry.on_one_node() for entry in campaign.cases]
+    return campaign.model_copy(update=update), absent
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,9 +63,6 @@ def make_plan(
     """
     site = narrowing.of_site(site)
     campaign, absent = present(narrowing.of_campaign(campaign), site)
-    if site.nodes == 1:
-        cases = [entry.on_one_node() for entry in campaign.cases]
-        campaign = campaign.model_copy(update={"cases": cases})
     cases, unfit = expand(campaign, site)
     left_out = [*campaign.left_out, *unfit]
     planned = [*_lay_out(cases, site, by_option=narrowing.nodes is not None)]

@@ -11,9 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
-from assay.schedulers.seam import Pause, Scheduler, Submitted
+from assay.commands import Pause
+from assay.schedulers.seam import Scheduler
 from assay.terminal import Say
-from checks.common.slurm.job import RUN_ID, Allocation, Watch
+from checks.common.slurm.job import RUN_ID, Allocation
 from checks.common.sources import CHECKS
 from records.errors import InfrastructureError
 from records.run.plan import PlannedCase
@@ -29,6 +30,7 @@ def machine() -> Allocation:
         job_id=str(os.getpid()),
         nodes=[socket.gethostname()],
         ends_at=sys.float_info.max,
+        at_once=1,
         starter=[sys.executable, "-I", "-S", str(_KEEPER)],
     )
 
@@ -56,7 +58,7 @@ class LocalScheduler(Scheduler):
         return SlurmAsRun()
 
     def limits(self) -> tuple[int | None, int | None]:
-        """One node, and the seconds of the site's file."""
+        """A job has one node, and the seconds of the site's file."""
         return 1, self.site.description.longest_job_s
 
     def nodes(self) -> list[str]:
@@ -90,10 +92,6 @@ class LocalScheduler(Scheduler):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             pause(0.05)
-
-    def submit(self, argv: Sequence[str], script: bytes, watch: Watch, pause: Pause) -> Submitted:
-        """Never called: every run has an allocation."""
-        raise NotImplementedError
 
 
 def _processes_of(run: str) -> Iterator[int]:

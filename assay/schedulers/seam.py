@@ -1,38 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one interface to a site's scheduler, which the engine knows by nothing else."""
+"""Interface to a site's scheduler, which the engine knows by nothing else."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple
 
+from assay.commands import Pause
 from assay.terminal import Say
 from checks.common.slurm.job import Allocation, Watch
 from records.run.plan import PlannedCase
 from records.run.provenance import SlurmAsRun
 from records.waiting import CLEARING_S
 
-if TYPE_CHECKING:
-    from assay.sites.site import Site
 
-Pause = Callable[[float], None]
+class Submitted(NamedTuple):
+    """A job of one script.
 
+    `end` waits and gives its id and last state; it raises AssayError for a job that can never
+    start, InfrastructureError where the scheduler is silent. `cancel` ends it, if it has not ended.
+    """
 
-class Submitted(Protocol):
-    """A job of one script."""
-
-    def end(self, pause: Pause) -> tuple[str, str]:
-        """Id and last state of the job, once it has ended. Raises AssayError for one that can never
-        start, InfrastructureError where the scheduler is silent."""
-
-    def cancel(self) -> None:
-        """End the job, if it has not ended."""
+    end: Callable[[Pause], tuple[str, str]]
+    cancel: Callable[[], None]
 
 
 class Scheduler(ABC):
-    """Scheduler of a site. A method raises InfrastructureError where the scheduler is silent.
+    """Scheduler of a `site` in use, by whose `ask` it is asked. A method raises InfrastructureError
+    where the scheduler is silent.
 
     In sessions launches are run by ReFrame's scheduler `jobs`, a job each, or `steps`, as steps of
     an allocation, and by launcher `alone` where they have no MPI.
@@ -46,7 +43,7 @@ class Scheduler(ABC):
     #: Environments that it cannot serve, of the names that campaigns use, and why.
     absent: ClassVar[Mapping[str, str]] = {}
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Any) -> None:
         self.site = site
 
     @abstractmethod
@@ -88,7 +85,7 @@ class Scheduler(ABC):
         """End jobs, and steps in the allocation `own`, of the run with this work folder; return
         when they are gone."""
 
-    @abstractmethod
     def submit(self, argv: Sequence[str], script: bytes, watch: Watch, pause: Pause) -> Submitted:
         """Submit a script with options for its shape and limit. Raises AssayError where it is
         refused for good. Not called where `allocation` gives one to every run."""
+        raise NotImplementedError

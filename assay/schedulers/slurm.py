@@ -14,9 +14,10 @@ import sys
 import time
 from collections.abc import Sequence
 from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from typing import Any
 
-from assay.schedulers.seam import Pause, Scheduler, Submitted
+from assay.commands import Pause
+from assay.schedulers.seam import Scheduler, Submitted
 from assay.terminal import Say
 from checks.common.slurm import commands
 from checks.common.slurm.job import OPEN, Allocation, SlurmJob, Watch
@@ -24,9 +25,6 @@ from records.errors import AssayError, InfrastructureError, UnreachableError
 from records.run.plan import PlannedCase
 from records.run.provenance import SlurmAsRun
 from records.waiting import CLEARING_S, JOBS_END_S, SILENCE_S, SLURM_COMMAND_S, scaled
-
-if TYPE_CHECKING:
-    from assay.sites.site import Site
 
 #: Settings that matter for measurements.
 _SETTINGS = (
@@ -41,16 +39,16 @@ _POLLS_S = (0.1, 0.1, 0.2, 0.2, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0, 5.0)
 _QUIET_S = 2.0
 
 
-def asked(site: Site, *argv: str) -> commands.Answer:
+def asked(site: Any, *argv: str) -> commands.Answer:
     """Run a command where launches are submitted. Raises InfrastructureError when
     it cannot be run or takes too long."""
-    answer = site.ask(argv, limit_s=scaled(SLURM_COMMAND_S))
+    answer: commands.Answer = site.ask(argv, limit_s=scaled(SLURM_COMMAND_S))
     if answer.status == 127:
         raise InfrastructureError(f"{argv[0]} cannot be run: {answer.said}")
     return answer
 
 
-def answer_of(site: Site, *argv: str) -> str:
+def answer_of(site: Any, *argv: str) -> str:
     """Output of such a command; also raises, with its last words, when it fails."""
     answer = asked(site, *argv)
     if answer.status != 0:
@@ -111,7 +109,7 @@ class SlurmScheduler(Scheduler):
         )
 
     def nodes(self) -> list[str]:
-        """Those of the site's kind; none where its constraint is more than features joined by `&`,
+        """Nodes of the site's kind; none where its constraint is more than features joined by `&`,
         so that Slurm alone knows the kind."""
         access = self.site.description.access
         partition = f"--partition={self.site.description.slurm_partition}"
@@ -256,7 +254,7 @@ class SlurmScheduler(Scheduler):
         words = ["sbatch", "--parsable", *described.access, *argv]
 
         def sbatch() -> commands.Answer:
-            answer = self.site.ask(words, script)
+            answer: commands.Answer = self.site.ask(words, script)
             if answer.status == 127:
                 raise InfrastructureError("sbatch is not there: is this a login node of Slurm?")
             return answer
@@ -267,33 +265,27 @@ class SlurmScheduler(Scheduler):
         if refused is not None:
             options = " ".join([*described.access, *argv])
             raise AssayError(f"Slurm does not take the job ({options}): {refused.words}")
-        return _Job(job)
+        return Submitted(lambda pause: _end(job, pause), lambda: _cancel(job))
 
 
-class _Job:
-    """A job of a probe."""
+def _end(job: SlurmJob, pause: Pause) -> tuple[str, str]:
+    """Waited for by no clock of ours, saying why it waits."""
+    begun = time.monotonic()
+    for pause_s in chain(_POLLS_S, repeat(_POLLS_S[-1])):
+        if job.look():
+            if job.state not in OPEN:
+                break
+            if job.state == "PENDING":
+                if never := job.never_runs():
+                    raise AssayError(f"job {job.job_id} can never start: Slurm says {never}")
+                if job.asked_at - begun > _QUIET_S:
+                    job.tell("pending", job.reason)
+        elif job.silent_s > SILENCE_S:
+            raise _silent(job.silence)
+        pause(pause_s)
+    return job.job_id, job.state
 
-    def __init__(self, job: SlurmJob) -> None:
-        self._job = job
 
-    def end(self, pause: Pause) -> tuple[str, str]:
-        """Waited for by no clock of ours, saying why it waits."""
-        job, begun = self._job, time.monotonic()
-        for pause_s in chain(_POLLS_S, repeat(_POLLS_S[-1])):
-            if job.look():
-                if job.state not in OPEN:
-                    break
-                if job.state == "PENDING":
-                    if never := job.never_runs():
-                        raise AssayError(f"job {job.job_id} can never start: Slurm says {never}")
-                    if job.asked_at - begun > _QUIET_S:
-                        job.tell("pending", job.reason)
-            elif job.silent_s > SILENCE_S:
-                raise _silent(job.silence)
-            pause(pause_s)
-        return job.job_id, job.state
-
-    def cancel(self) -> None:
-        """End it."""
-        if self._job.state in OPEN:
-            self._job.cancel()
+def _cancel(job: SlurmJob) -> None:
+    if job.state in OPEN:
+        job.cancel()

@@ -73,7 +73,7 @@ def test_a_run_learns_what_its_partition_and_its_own_job_allow(site, monkeypatch
     assert slurm.SlurmScheduler(site).nodes() == ["n1", "n2", "n3"]
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setenv("SLURM_CLUSTER_NAME", "assay-three")
-    case = Mock(nodes=1)
+    case = Mock(nodes=1, resources={})
     allocation = slurm.SlurmScheduler(site).allocation([case], 1, pytest.fail)
     assert allocation and (allocation.job_id, allocation.nodes) == ("1", ["n1"])
     site.description.slurm_partition = "nowhere"

@@ -73,6 +73,13 @@ def test_a_clean_machine_passes_and_nothing_is_named(tmp_path):
     assert (result.verdict, named(result), result.rerun) == ("PASS", set(), {})
 
 
+def test_one_machine_without_a_scheduler_never_passes(tmp_path):
+    evidence = replace(evidence_of(tmp_path), is_local=True)
+    result = judge(criteria(), evidence, DAY, 0)
+    assert set(verdicts(result).values()) == {"PASS"}
+    assert result.verdict == "INCONCLUSIVE"
+
+
 SLOW = {"slow_node": {"n2": 0.6}, "slow_link": {"n3": 0.5}}
 
 

@@ -12,7 +12,6 @@ import re
 import select
 import subprocess
 import time
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -80,15 +79,10 @@ def _dialogue(job: Any, job_id: str = "") -> SlurmJob:
 
 
 class _OnSlurm(SqueueJobScheduler):
-    """What a launch asks of its scheduler when it has ended, and before it begins."""
+    """Scheduler that a launch may ask for dead nodes, and whether processes may outlive it."""
 
-    def leaves_processes(self) -> bool:
-        """True if a job's daemonised processes outlive it."""
-        return HERE.leaves_processes()
-
-    def dead_nodes(self, names: Collection[str]) -> str | None:
-        """Names the nodes of a failed job that are gone, or None when all still answer."""
-        return HERE.dead_nodes(names)
+    leaves_processes = staticmethod(HERE.leaves_processes)
+    dead_nodes = staticmethod(HERE.dead_nodes)
 
 
 @register_scheduler("assay-slurm")
@@ -457,20 +451,15 @@ class _LocalJob(_SlurmJob):
 
 
 @register_scheduler("assay-local")
-class LocalScheduler(AllocationScheduler):
+class LocalSteps(AllocationScheduler):
     """Scheduler of jobs as steps on this machine, each kept by launch/keeper.py."""
 
     def make_job(self, *args: Any, **keys: Any) -> _SlurmJob:
         """A job whose nodes Slurm need not tell."""
         return _LocalJob(*args, **keys)
 
-    def leaves_processes(self) -> bool:
-        """False: the keeper of a step ends all that it leaves."""
-        return False
-
-    def dead_nodes(self, names: Collection[str]) -> str | None:
-        """None: where this machine is dead, nothing asks."""
-        return None
+    leaves_processes = staticmethod(lambda: False)
+    dead_nodes = staticmethod(lambda names: None)  # noqa: ARG005  of the same name
 
     def _loss_of(self, job: Any) -> Loss | None:
         if job.step.name:

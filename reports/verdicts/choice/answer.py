@@ -30,8 +30,6 @@ from reports.show.rows import name_cell
 from reports.show.tables import Cell, Table, table_of
 from reports.statistics.max_t import LEAST_BLOCKS, Stages, detectable, spent
 
-#: In place of a site's kind, in the first line of what is shown.
-ON_ONE_MACHINE = " (one machine, without a network)"
 #: Numbers of blocks that a next run may have.
 _LADDER = (6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200)
 _MARGIN = log(LEAST_DIFFERENCE)
@@ -503,11 +501,17 @@ def _sequential(run: Run) -> Iterator[Sentence]:
     yield Sentence(text, "#comparison", "open" if last.open else "plain")
 
 
+def site_text(run: Run) -> str:
+    """Name of the site of a run, and that it is one machine."""
+    alone = " (one machine, without a network)" if run.provenance.site.is_local else ""
+    return f"{run.plan.site}{alone}"
+
+
 def facts(analysis: Analysis) -> Facts:
     """Facts: where and when it ran, what was planned, what of the campaign, ends of launches."""
     run, site = analysis.run, analysis.run.provenance.site
     kind = {True: " (a virtual cluster on one machine)", False: " (a real machine)", None: ""}
-    where = ON_ONE_MACHINE if site.is_local else kind[site.virtual]
+    where = site_text(run) + ("" if site.is_local else kind[site.virtual])
     nodes = f", {units.count_text(len(run.nodes), 'node')}" if run.nodes else ""
     network = f", network {site.network.name}" if site.network.name else ""
     image = f", image {site.image}" if site.image not in (None, "/") else ""
@@ -517,7 +521,7 @@ def facts(analysis: Analysis) -> Facts:
     pairs = [
         ("run", run.run_id),
         ("started, UTC", units.moment_text(run.provenance.started_at, "not recorded")),
-        ("site", f"{run.plan.site}{where}{nodes}{network}{image}"),
+        ("site", f"{where}{nodes}{network}{image}"),
         ("planned", f"{planned}, environments {', '.join(run.plan.environments)}"),
         ("part of the campaign", "; ".join(run.plan.told())),
         ("launches", analysis.launches_text),

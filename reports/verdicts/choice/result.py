@@ -21,12 +21,12 @@ from reports.show.tables import RawLinks, Table
 from reports.statistics.descriptive import LEAST_N
 from reports.verdicts.choice import tables
 from reports.verdicts.choice.answer import (
-    ON_ONE_MACHINE,
     answer_of,
     facts,
     leaders,
     leaders_table,
     remarks,
+    site_text,
 )
 from reports.verdicts.choice.forms import ChoicePart, VerdictsForm, verdicts_form
 
@@ -74,14 +74,13 @@ def choice_result(
     counts = ", ".join(
         f"{count} {status}" for status in STATUSES if (count := analysis.counts[status])
     )
-    where = f"{run.plan.site}{ON_ONE_MACHINE if run.provenance.site.is_local else ''}"
     unknown = [f"Not known: {answer.unknown}."] if answer.unknown else []
     summary = [answer.sentence, *answer.details, *unknown, *(note.text for note in notes)]
     data = verdicts_form(analysis, answer, warnings, summary)
     first: list[Block] = [*_overview(analysis), *notes, facts(analysis)]
     on_terminal = [_score_table(analysis, run.provenance.devices), _leaders_table(analysis)]
     return Result(
-        kicker=f"{run.plan.campaign} on {where}, run {run.run_id}: {counts or 'no record'}",
+        kicker=f"{run.plan.campaign} on {site_text(run)}, run {run.run_id}: {counts or 'no record'}",
         title=run.plan.question or run.plan.campaign,
         data=data,
         answer=answer,
