@@ -75,12 +75,13 @@ def choice_result(
         f"{count} {status}" for status in STATUSES if (count := analysis.counts[status])
     )
     unknown = [f"Not known: {answer.unknown}."] if answer.unknown else []
+    site = site_text(run)
     summary = [answer.sentence, *answer.details, *unknown, *(note.text for note in notes)]
     data = verdicts_form(analysis, answer, warnings, summary)
     first: list[Block] = [*_overview(analysis), *notes, facts(analysis)]
     on_terminal = [_score_table(analysis, run.provenance.devices), _leaders_table(analysis)]
     return Result(
-        kicker=f"{run.plan.campaign} on {site_text(run)}, run {run.run_id}: {counts or 'no record'}",
+        kicker=f"{run.plan.campaign} on {site}, run {run.run_id}: {counts or 'no record'}",
         title=run.plan.question or run.plan.campaign,
         data=data,
         answer=answer,
