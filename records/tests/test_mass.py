@@ -31,7 +31,7 @@ LINES = {
     "checks": 8_842,
     "plugins": 18_270,
     "records": 5_010,
-    "reports": 15_387,
+    "reports": 15_388,
     "virtual_cluster": 2_620,
 }
 #: Words with which a docstring begins where it should name the thing or say what is done.

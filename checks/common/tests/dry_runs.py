@@ -17,7 +17,10 @@ SESSION = Path(__file__).resolve().parent.parent / "session"
 def make_site(folder: Path, programs: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     """Write a virtual site of two cores a node, with programs by environment, and changes."""
     site = read_description("virtual").model_dump(mode="json", by_alias=True)
-    site.update(cores_per_node=2, reframe_prefix=str(folder / "session"), **changes)
+    names = {"jobs": "assay-slurm", "steps": "assay-allocation", "alone": "assay-alone"}
+    site.update(
+        schedulers=names, cores_per_node=2, reframe_prefix=str(folder / "session"), **changes
+    )
     for environment, named in programs.items():
         site["environments"][environment]["programs"] = named
     (folder / "session").mkdir()
