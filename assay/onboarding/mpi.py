@@ -9,6 +9,7 @@ them.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from assay.commands import login_environment, modules_of_caller, run_command
 from assay.terminal import Say
@@ -76,8 +77,9 @@ class FoundMpi:
     @property
     def label(self) -> str:
         """For readers."""
-        source = f"modules {', '.join(self.modules)}" if self.modules else "in PATH"
-        return f"{self.family} {self.version} ({source}; {self.wrapper})"
+        source = "a wheel of PyPI" if "/" in self.wrapper else "in PATH"
+        source = f"modules {', '.join(self.modules)}" if self.modules else source
+        return f"{self.family} {self.version} ({source}; {Path(self.wrapper).name})"
 
 
 @dataclass(frozen=True)
