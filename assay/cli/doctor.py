@@ -123,21 +123,17 @@ def site_requirements(site_name: str) -> Iterator[Requirement]:
                 # No image has all of them: PVM is in debian-12 alone.
                 yield Requirement(f"environment {name}", bool(where), where, remedy, needed=False)
         return
-    yield _slurm(site)
+    yield _scheduler(site)
     for name, environment in environments:
         yield from _environment(site, name, environment)
 
 
-def _slurm(site: Site) -> Requirement:
-    """Slurm takes jobs in the partition with the site's options and longest time."""
-    described, file = site.description, site_file(site.name)
-    minutes = max(1, (described.longest_job_s or 0) // 60)
-    words = [*described.access, f"--nodes={min(2, described.nodes)}", f"--time={minutes}"]
-    test = site.ask(["sbatch", "--test-only", *words, "--wrap=true"])
-    what = f"jobs with {' '.join(words)}"
-    remedy = f"call it on a login node; correct `partitions` in {file} (sinfo names partitions,"
-    remedy += " sacctmgr show assoc user=$USER your accounts)"
-    return Requirement(what, test.status == 0, test.said, remedy)
+def _scheduler(site: Site) -> Requirement:
+    """The scheduler takes the site's jobs."""
+    what, refused = site.scheduler().refusal()
+    remedy = f"call it on a login node; correct `partitions` in {site_file(site.name)} (sinfo names"
+    remedy += " partitions, sacctmgr show assoc user=$USER your accounts)"
+    return Requirement(what, not refused, refused or "would be taken", remedy)
 
 
 def _not_built(site: Site, name: str) -> Requirement:

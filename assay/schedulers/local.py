@@ -19,7 +19,7 @@ from checks.common.sources import CHECKS
 from records.errors import InfrastructureError
 from records.run.plan import PlannedCase
 from records.run.provenance import SlurmAsRun
-from records.waiting import CLEARING_S, JOBS_END_S, scaled
+from records.waiting import JOBS_END_S, scaled
 
 _KEEPER = CHECKS / "common" / "launch" / "keeper.py"
 
@@ -47,7 +47,7 @@ class LocalScheduler(Scheduler):
     }
 
     def require(self) -> None:
-        """Nothing: it is here."""
+        """Ask nobody: it is here."""
 
     def identity(self) -> str:
         """The machine's name."""
@@ -74,13 +74,7 @@ class LocalScheduler(Scheduler):
         del cases, seed, say
         return machine()
 
-    def end(
-        self,
-        run: str,
-        own: Allocation | None,
-        pause: Pause = time.sleep,
-        clear_s: float = CLEARING_S,
-    ) -> None:
+    def end(self, run: str, own: Allocation | None, pause: Pause, clear_s: float) -> None:
         """Found by the run's name in their environment; of a keeper that was killed nothing else
         tells. Raises InfrastructureError where one does not end."""
         del own, clear_s

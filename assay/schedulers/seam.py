@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -13,7 +12,6 @@ from assay.terminal import Say
 from checks.common.slurm.job import Allocation, Watch
 from records.run.plan import PlannedCase
 from records.run.provenance import SlurmAsRun
-from records.waiting import CLEARING_S
 
 
 class Submitted(NamedTuple):
@@ -75,15 +73,13 @@ class Scheduler(ABC):
         """The allocation whose steps launches of these cases are; None: each is a job."""
 
     @abstractmethod
-    def end(
-        self,
-        run: str,
-        own: Allocation | None,
-        pause: Pause = time.sleep,
-        clear_s: float = CLEARING_S,
-    ) -> None:
-        """End jobs, and steps in the allocation `own`, of the run with this work folder; return
-        when they are gone."""
+    def end(self, run: str, own: Allocation | None, pause: Pause, clear_s: float) -> None:
+        """End jobs of the run with this work folder, and its steps in the allocation `own`; wait,
+        with pauses, until they are gone, `clear_s` seconds for their nodes to be clear."""
+
+    def refusal(self) -> tuple[str, str]:
+        """A job as launches ask for one, and why it would not be taken; "": it would."""
+        return "launches", ""
 
     def submit(self, argv: Sequence[str], script: bytes, watch: Watch, pause: Pause) -> Submitted:
         """Submit a script with options for its shape and limit. Raises AssayError where it is

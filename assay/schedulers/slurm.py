@@ -24,7 +24,7 @@ from checks.common.slurm.job import OPEN, Allocation, SlurmJob, Watch
 from records.errors import AssayError, InfrastructureError, UnreachableError
 from records.run.plan import PlannedCase
 from records.run.provenance import SlurmAsRun
-from records.waiting import CLEARING_S, JOBS_END_S, SILENCE_S, SLURM_COMMAND_S, scaled
+from records.waiting import JOBS_END_S, SILENCE_S, SLURM_COMMAND_S, scaled
 
 #: Settings that matter for measurements.
 _SETTINGS = (
@@ -201,13 +201,7 @@ class SlurmScheduler(Scheduler):
             cores=self.site.description.shared_cores,
         )
 
-    def end(
-        self,
-        run: str,
-        own: Allocation | None,
-        pause: Pause = time.sleep,
-        clear_s: float = CLEARING_S,
-    ) -> None:
+    def end(self, run: str, own: Allocation | None, pause: Pause, clear_s: float) -> None:
         """Also raises InfrastructureError where a job or a step does not end."""
         if own is not None:
             self._end_steps(run, own.job_id)
@@ -246,6 +240,14 @@ class SlurmScheduler(Scheduler):
                 )
             slurm.cancel(*left)
             time.sleep(0.5)
+
+    def refusal(self) -> tuple[str, str]:
+        """Asked by `sbatch --test-only`, with the site's options and longest time."""
+        described = self.site.description
+        minutes = max(1, (described.longest_job_s or 0) // 60)
+        words = [*described.access, f"--nodes={min(2, described.nodes)}", f"--time={minutes}"]
+        test = self.site.ask(["sbatch", "--test-only", *words, "--wrap=true"])
+        return f"jobs with {' '.join(words)}", test.said if test.status else ""
 
     def submit(self, argv: Sequence[str], script: bytes, watch: Watch, pause: Pause) -> Submitted:
         """By sbatch; a job that Slurm may take later is tried again, patiently."""

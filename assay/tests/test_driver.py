@@ -123,7 +123,7 @@ def slurm(site, monkeypatch):
         monkeypatch.setattr(of_slurm, "scaled", lambda limit_s: limit_s)
         say(site, "scancel", 'echo "$*" >> "$0.asked"')
         show(0.0)
-        of_slurm.SlurmScheduler(site).end("run", None, clock.pause, **more)
+        of_slurm.SlurmScheduler(site).end("run", None, clock.pause, more.get("clear_s", CLEARING_S))
         return clock.now - 1000.0
 
     return ending

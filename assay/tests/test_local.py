@@ -3,6 +3,7 @@
 
 import shutil
 import signal
+import time
 
 import pytest
 import yaml
@@ -124,7 +125,7 @@ def test_processes_of_a_run_that_do_not_end_are_named(monkeypatch):
     monkeypatch.setattr("assay.schedulers.local._processes_of", lambda _: iter([2**22 + 1]))
     monkeypatch.setattr("assay.schedulers.local.JOBS_END_S", 0)
     with pytest.raises(InfrastructureError, match=r"process \d+ of this run does not end"):
-        LocalScheduler(SlurmSite(site_described())).end("run", None)
+        LocalScheduler(SlurmSite(site_described())).end("run", None, time.sleep, 1.0)
 
 
 def test_without_a_compiler_site_init_names_one(monkeypatch, tmp_path):
