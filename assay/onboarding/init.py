@@ -73,7 +73,7 @@ def init_site(
 def _init_local(
     say: Say, name: str, environments: Sequence[str], *, overwrite: bool
 ) -> tuple[Path, dict[str, Any]]:
-    say("this machine alone is described, without Slurm")
+    say("this machine alone is described (for a cluster: load Slurm's module, which has scontrol)")
     file = _file_to_write(name, overwrite)
     whole = local_site(name, environments, BASE / "build", say)
     _write(file, proposal.site_text(whole, socket.gethostname()), ())

@@ -98,7 +98,8 @@ class WorkFolder:
     def trouble(self, site: Site) -> str | None:
         """Why commands of the site cannot write there; None where they can."""
         probe = str(self.session / ".probe")
-        write = ["dd", "if=/dev/zero", f"of={probe}", "bs=64k", "count=16", "conv=fsync"]
+        write = ["dd", "status=none", "if=/dev/zero", f"of={probe}"]
+        write += ["bs=64k", "count=16", "conv=fsync"]
         for words in (write, ["rm", "-f", probe]):
             answer = site.ask(words, limit_s=scaled(SLURM_COMMAND_S))
             if answer.status != 0:
