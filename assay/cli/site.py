@@ -3,18 +3,27 @@
 site's MPI libraries and our programs, and their sources."""
 
 import argparse
+import json
 import os
 import signal
+import sys
 from pathlib import Path
 
+from assay import ROOT
 from assay.build import builder
 from assay.build.spack import find_spack, locked, say_with_time
 from assay.cli.arguments import argument, declared, flag, repeated, site, verbs
 from assay.onboarding.init import init_site
+from assay.schema.loading import load_campaign
 from assay.screens.screen import Screen
-from assay.sites.site_file import spack_home
+from assay.sites.loading import site_to_plan_for
+from assay.sites.site_file import facts_file, spack_home
 from assay.terminal import say
+from checks.common.registry import CHECKS, FOLDERS
+from checks.common.sources import CHECKS as SHIPPED
+from checks.common.sources import FURTHER_CHECKS
 from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.files import write_whole
 from reports.commands import first_run, site_init
 from reports.render.terminal import show_command
 
@@ -84,6 +93,67 @@ def init_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
+#: File of `assay site reframe`. What checks import lies last on Python's path: ReFrame is its own.
+_REFRAME = """\
+# Written by `assay site reframe {name}`; write it again where the site changes.
+#   reframe -C {file} -c {checks} -R -l
+import json
+import os
+import sys
+
+sys.path += {path!r}
+os.environ |= {variables!r}
+
+from checks.common.session.settings import by_hand
+
+site_configuration = by_hand(
+    json.loads({site!r}),
+    {prefix!r},
+    json.loads({sweep!r}),
+)
+"""
+
+
+def reframe_command(arguments: argparse.Namespace) -> int:
+    """`assay site reframe`: the configuration by which ReFrame runs the checks; gives the exit
+    status."""
+    site, assumed = site_to_plan_for(arguments.name)
+    there = {
+        name: one
+        for name, one in site.description.environments.items()
+        if one.spack_view is None or facts_file(site.name, one.spack_view).is_file()
+    }
+    site = site.changed(environments=there)
+    entries = [one.at("paper") for one in load_campaign(arguments.campaign).cases]
+    sweep = [
+        {"check": one.check, "matrix": one.matrix, "fixed": one.fixed}
+        for one in entries
+        if one.check in CHECKS
+    ]
+    file: Path = arguments.output or site.work_dir(Path("results"), "reframe") / "settings.py"
+    file = file.absolute()
+    text = _REFRAME.format(
+        name=arguments.name,
+        file=file,
+        checks=SHIPPED,
+        path=[str(ROOT), *(path for path in sys.path if path.endswith("-packages"))],
+        variables={
+            "ASSAY_HPL_ARCHIVE": site.hpl_source(),
+            FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
+        },
+        site=json.dumps(site.session_data()),
+        prefix=str(file.parent),
+        sweep=json.dumps(sweep),
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, text.encode())
+    say(f"written: {file}")
+    say(f"reframe -C {file} -c {SHIPPED} -R -l")
+    if assumed:
+        say(assumed)
+    return ExitStatus.PASS
+
+
 declare = verbs(
     (
         "folder",
@@ -103,6 +173,14 @@ declare = verbs(
         argument("--environments LIST", "only these, with commas between"),
         argument("--work-dir DIR", "folder that all nodes see"),
         flag("--overwrite", "replace a site.yaml that exists"),
+    ),
+    (
+        "reframe",
+        "write ReFrame's configuration of a site, by which ReFrame itself runs the checks",
+        reframe_command,
+        argument("name SITE", "as --site of other commands"),
+        argument("--campaign CAMPAIGN", "whose entries are swept", default="measurements"),
+        argument("--output FILE", "default: reframe/settings.py in the work folder", type=Path),
     ),
 )
 

@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from reframe.core.backends import register_scheduler
-from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError, SpawnedProcessTimeout
+from reframe.core.exceptions import (
+    ConfigError,
+    JobSchedulerError,
+    SpawnedProcessError,
+    SpawnedProcessTimeout,
+)
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
 from checks.common.session.outcome import Fault, Loss, Moment, Outcome, send
@@ -77,7 +82,6 @@ def _dialogue(job: Any, job_id: str = "") -> SlurmJob:
     return SlurmJob(job_id=job_id, launch=launch, watch=lambda queue: send(Outcome(queue=queue)))
 
 
-@register_scheduler("assay-slurm")
 class AssaySlurmScheduler(SqueueJobScheduler):
     """Scheduler for Slurm without accounting that knows how a job ended.
 
@@ -266,7 +270,6 @@ class _Step:
         HERE.cancel(*(HERE.steps_of(self.name) if self.name else ()))
 
 
-@register_scheduler("assay-allocation")
 class AllocationScheduler(SqueueJobScheduler):
     """Scheduler of jobs as steps of the allocation in the file that the variable ALLOCATION names.
 
@@ -436,3 +439,8 @@ class AllocationScheduler(SqueueJobScheduler):
 
 def _said_by_srun(job: Any) -> str:
     return last_words((Path(job.workdir) / _SRUN).read_text(errors="replace"))
+
+
+with suppress(ConfigError):  # ReFrame loads this file anew where it looks for tests in folders
+    register_scheduler("assay-slurm")(AssaySlurmScheduler)
+    register_scheduler("assay-allocation")(AllocationScheduler)
