@@ -17,6 +17,14 @@ SINCE = {"echo": ("echo", "socket_echo")}
 #: version of their check on, and of later parameters what differs from this.
 DEFAULTS = {"transport": "library", "hops": 0, "mpi_profile": False, "cpus_per_task": 1}
 
+#: The name of what is measured without a message library, in whichever environment.
+NO_LIBRARY = "no library"
+
+
+def uses_library(case: PlannedCase) -> bool:
+    """False of what a node does alone, and of messages by sockets."""
+    return case.check != "node" and case.params.get("transport", "library") == "library"
+
 
 @dataclass(frozen=True)
 class Request:

@@ -288,7 +288,6 @@ CLAIMS = {
         each="at.operation",
         less_than=3,
     ),
-    "scatter": Claim(time_of("scatter"), time_of("broadcast"), ["ranks", LENGTH], more_than=1),
 }
 
 STUDY = Study("collectives-1996", ranks_per_node=1, tables=TABLES, shown=SHOWN, claims=CLAIMS)
