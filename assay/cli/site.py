@@ -19,7 +19,7 @@ from assay.screens.screen import Screen
 from assay.sites.loading import site_to_plan_for
 from assay.sites.site_file import facts_file, spack_home
 from assay.terminal import say
-from checks.common.registry import CHECKS, FOLDERS
+from checks.common.registry import FOLDERS
 from checks.common.sources import CHECKS as SHIPPED
 from checks.common.sources import FURTHER_CHECKS
 from records.errors import AssayError, ExitStatus, InfrastructureError
@@ -97,20 +97,11 @@ def init_command(arguments: argparse.Namespace) -> int:
 _REFRAME = """\
 # Written by `assay site reframe {name}`; write it again where the site changes.
 #   reframe -C {file} -c {checks} -R -l
-import json
-import os
-import sys
-
+import json, os, sys
 sys.path += {path!r}
 os.environ |= {variables!r}
-
 from checks.common.session.settings import by_hand
-
-site_configuration = by_hand(
-    json.loads({site!r}),
-    {prefix!r},
-    json.loads({sweep!r}),
-)
+site_configuration = by_hand(json.loads({site!r}), {prefix!r}, json.loads({sweep!r}))
 """
 
 
@@ -118,37 +109,28 @@ def reframe_command(arguments: argparse.Namespace) -> int:
     """`assay site reframe`: the configuration by which ReFrame runs the checks; gives the exit
     status."""
     site, assumed = site_to_plan_for(arguments.name)
-    there = {
-        name: one
-        for name, one in site.description.environments.items()
-        if one.spack_view is None or facts_file(site.name, one.spack_view).is_file()
+    all_ = site.description.environments.items()
+    built = {
+        n: e for n, e in all_ if not e.spack_view or facts_file(site.name, e.spack_view).exists()
     }
-    site = site.changed(environments=there)
     entries = [one.at("paper") for one in load_campaign(arguments.campaign).cases]
-    sweep = [
-        {"check": one.check, "matrix": one.matrix, "fixed": one.fixed}
-        for one in entries
-        if one.check in CHECKS
-    ]
-    file: Path = arguments.output or site.work_dir(Path("results"), "reframe") / "settings.py"
-    file = file.absolute()
+    sweep = [{"check": e.check, "matrix": e.matrix, "fixed": e.fixed} for e in entries]
+    file = arguments.output or site.work_dir(Path("results"), "reframe") / "settings.py"
+    outside = os.pathsep.join(map(str, FOLDERS))
     text = _REFRAME.format(
         name=arguments.name,
-        file=file,
+        file=(file := file.absolute()),
         checks=SHIPPED,
         path=[str(ROOT), *(path for path in sys.path if path.endswith("-packages"))],
-        variables={
-            "ASSAY_HPL_ARCHIVE": site.hpl_source(),
-            FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
-        },
-        site=json.dumps(site.session_data()),
+        variables={"ASSAY_HPL_ARCHIVE": site.hpl_source(), FURTHER_CHECKS: outside},
+        site=json.dumps(site.changed(environments=built).session_data()),
         prefix=str(file.parent),
         sweep=json.dumps(sweep),
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, text.encode())
     say(f"written: {file}")
-    say(f"reframe -C {file} -c {SHIPPED} -R -l")
+    say(f"list its checks: `reframe -C {file} -c {SHIPPED} -R -l`")
     if assumed:
         say(assumed)
     return ExitStatus.PASS

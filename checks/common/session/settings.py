@@ -135,13 +135,11 @@ def by_hand(site: dict[str, Any], prefix: str, sweep: list[dict[str, Any]]) -> d
     """Configuration for ReFrame's own command line, with its logs and reports; `sweep` are
     the entries of a campaign whose checks it lists (classes.py)."""
     made = configuration(site, prefix)
-    (system,) = made["systems"]
-    system |= {"stagedir": f"{prefix}/stage", "outputdir": f"{prefix}/output"}
-    system["partitions"][0]["extras"]["sweep"] = sweep
+    made["systems"][0] |= {"stagedir": f"{prefix}/stage", "outputdir": f"{prefix}/output"}
+    made["systems"][0]["partitions"][0]["extras"]["sweep"] = sweep
     reports = f"{prefix}/reports/run-report-{{sessionid}}.json"
-    general = {"remote_detect": False, "report_file": reports, **POLLS}
-    kept = {name: made[name] for name in ("systems", "environments")}
-    return {**kept, "general": [general]}
+    made["general"] = [{"remote_detect": False, "report_file": reports, **POLLS}]
+    return {name: made[name] for name in ("systems", "environments", "general")}
 
 
 if _file := os.environ.get(SITE_FILE):

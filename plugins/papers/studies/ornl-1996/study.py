@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from operator import mul
 
 from plugins.papers.fields import LENGTH, Field
-from plugins.papers.run_values import RunValues, of_run, share_of_line
+from plugins.papers.run_values import RunValues, of_run, share_of
 from plugins.papers.study import (
     Claim,
     Datum,
@@ -56,7 +56,7 @@ def columns(
     latency: Quantity, check: str, metric: str, where: Mapping[str, object]
 ) -> dict[str, Quantity]:
     """Quantities of Table 2.1 by column; n½ of an echo."""
-    share = share_of_line(check, metric, where)
+    share = share_of("network", check, metric, where)
     found = {"latency_us": latency, "bandwidth_mb_s": of_run(check, metric, where)}
     return {**found, "peak_share": share}
 
@@ -183,6 +183,10 @@ CLAIMS = {
         of_run("one_sided", "one_sided_time_least", GET), latency_within, less_than=1
     ),
     "cycles": Claim(latency_cycles, more_than=900),
+    "peak": Claim(share_of("cores", "node", "linpack_1000_rate"), None, ["at.node"], more_than=0.7),
+    "ttcp": Claim(
+        share_of("network", "streams", "window_rate", {**TCP, LENGTH: 50_000}), more_than=0.75
+    ),
 }
 
 STUDY = Study("ornl-1996", tables=TABLES, shown=SHOWN, claims=CLAIMS)
