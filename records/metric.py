@@ -7,6 +7,7 @@ them, and all who read a run ask the plan's register: a run is read without the 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -76,6 +77,13 @@ class CheckDescription(msgspec.Struct, frozen=True, omit_defaults=True):
     deciding: str
     shown: str
     beside: tuple[str, ...] = ()
+
+
+def figure_name(metric: Metric) -> str:
+    """Name of a value for ReFrame and its logs, which are taken apart at colons and bars: metric
+    and point."""
+    at = (f"{name}_{value}" for name, value in sorted((metric.at or {}).items()))
+    return re.sub(r"[^\w.+-]+", "_", "_".join((metric.name, *at))).strip("_")
 
 
 #: What a plan of earlier times calls a metric without a title, and what it is called.

@@ -3,18 +3,27 @@
 site's MPI libraries and our programs, and their sources."""
 
 import argparse
+import json
 import os
 import signal
+import sys
 from pathlib import Path
 
+from assay import ROOT
 from assay.build import builder
 from assay.build.spack import find_spack, locked, say_with_time
 from assay.cli.arguments import argument, declared, flag, repeated, site, verbs
 from assay.onboarding.init import init_site
+from assay.schema.loading import load_campaign
 from assay.screens.screen import Screen
-from assay.sites.site_file import spack_home
+from assay.sites.loading import site_to_plan_for
+from assay.sites.site_file import facts_file, spack_home
 from assay.terminal import say
+from checks.common.registry import FOLDERS
+from checks.common.sources import CHECKS as SHIPPED
+from checks.common.sources import FURTHER_CHECKS
 from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.files import write_whole
 from reports.commands import first_run, site_init
 from reports.render.terminal import show_command
 
@@ -84,6 +93,49 @@ def init_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
+#: File of `assay site reframe`. What checks import lies last on Python's path: ReFrame is its own.
+_REFRAME = """\
+# Written by `assay site reframe {name}`; write it again where the site changes.
+#   reframe -C {file} -c {checks} -R -l
+import json, os, sys
+sys.path += {path!r}
+os.environ |= {variables!r}
+from checks.common.session.settings import by_hand
+site_configuration = by_hand(json.loads({site!r}), {prefix!r}, json.loads({sweep!r}))
+"""
+
+
+def reframe_command(arguments: argparse.Namespace) -> int:
+    """`assay site reframe`: the configuration by which ReFrame runs the checks; gives the exit
+    status."""
+    site, assumed = site_to_plan_for(arguments.name)
+    all_ = site.description.environments.items()
+    built = {
+        n: e for n, e in all_ if not e.spack_view or facts_file(site.name, e.spack_view).exists()
+    }
+    entries = [one.at("paper") for one in load_campaign(arguments.campaign).cases]
+    sweep = [{"check": e.check, "matrix": e.matrix, "fixed": e.fixed} for e in entries]
+    file = arguments.output or site.work_dir(Path("results"), "reframe") / "settings.py"
+    outside = os.pathsep.join(map(str, FOLDERS))
+    text = _REFRAME.format(
+        name=arguments.name,
+        file=(file := file.absolute()),
+        checks=SHIPPED,
+        path=[str(ROOT), *(path for path in sys.path if path.endswith("-packages"))],
+        variables={"ASSAY_HPL_ARCHIVE": site.hpl_source(), FURTHER_CHECKS: outside},
+        site=json.dumps(site.changed(environments=built).session_data()),
+        prefix=str(file.parent),
+        sweep=json.dumps(sweep),
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, text.encode())
+    say(f"written: {file}")
+    say(f"list its checks: `reframe -C {file} -c {SHIPPED} -R -l`")
+    if assumed:
+        say(assumed)
+    return ExitStatus.PASS
+
+
 declare = verbs(
     (
         "folder",
@@ -103,6 +155,14 @@ declare = verbs(
         argument("--environments LIST", "only these, with commas between"),
         argument("--work-dir DIR", "folder that all nodes see"),
         flag("--overwrite", "replace a site.yaml that exists"),
+    ),
+    (
+        "reframe",
+        "write ReFrame's configuration of a site, by which ReFrame itself runs the checks",
+        reframe_command,
+        argument("name SITE", "as --site of other commands"),
+        argument("--campaign CAMPAIGN", "whose entries are swept", default="measurements"),
+        argument("--output FILE", "default: reframe/settings.py in the work folder", type=Path),
     ),
 )
 

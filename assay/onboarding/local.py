@@ -17,10 +17,10 @@ from reframe.utility.cpuinfo import cpuinfo
 from assay.commands import run_command
 from assay.onboarding import proposal
 from assay.onboarding.mpi import FoundMpi, find_mpis, modules_system
-from assay.schedulers.local import machine
 from assay.sites.description import EnvironmentKeys
 from assay.sites.site_file import as_site_file
 from assay.terminal import Say
+from checks.common.slurm.job import this_machine
 from records.errors import AssayError, InfrastructureError
 from records.waiting import BUILDS_S, scaled
 
@@ -62,7 +62,7 @@ def local_site(name: str, asked: Sequence[str], folder: Path, say: Say) -> dict[
     }
     described = as_site_file(data).environments
     ways = {key: _ways(mpi, described[key]) for key, mpi in mpis.items()}
-    proof = proposal.prove(as_site_file(data), ways, str(folder), say, machine())
+    proof = proposal.prove(as_site_file(data), ways, str(folder), say, this_machine())
     whole = proposal.proven_data(data, proof)
     whole["partitions"]["local"]["network"] = {"name": "none", "counted": False}
     return whole

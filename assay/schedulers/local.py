@@ -4,7 +4,6 @@
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,25 +13,11 @@ from typing import ClassVar
 from assay.commands import Pause
 from assay.schedulers.seam import Scheduler
 from assay.terminal import Say
-from checks.common.slurm.job import RUN_ID, Allocation
-from checks.common.sources import CHECKS
+from checks.common.slurm.job import RUN_ID, Allocation, this_machine
 from records.errors import InfrastructureError
 from records.run.plan import PlannedCase
 from records.run.provenance import SlurmAsRun
 from records.waiting import JOBS_END_S, scaled
-
-_KEEPER = CHECKS / "common" / "launch" / "keeper.py"
-
-
-def machine() -> Allocation:
-    """This machine as an allocation that does not end."""
-    return Allocation(
-        job_id=str(os.getpid()),
-        nodes=[socket.gethostname()],
-        ends_at=sys.float_info.max,
-        at_once=1,
-        starter=[sys.executable, "-I", "-S", str(_KEEPER)],
-    )
 
 
 class LocalScheduler(Scheduler):
@@ -63,7 +48,7 @@ class LocalScheduler(Scheduler):
 
     def nodes(self) -> list[str]:
         """The machine."""
-        return machine().nodes
+        return this_machine().nodes
 
     def lacking(self, nodes: int) -> str | None:
         """The other nodes."""
@@ -72,7 +57,7 @@ class LocalScheduler(Scheduler):
     def allocation(self, cases: Sequence[PlannedCase], seed: int, say: Say) -> Allocation:
         """The machine, for every run."""
         del cases, seed, say
-        return machine()
+        return this_machine()
 
     def end(self, run: str, own: Allocation | None, pause: Pause, clear_s: float) -> None:
         """Found by the run's name in their environment; of a keeper that was killed nothing else

@@ -82,7 +82,7 @@ def test_forms_of_plans_and_an_acceptance(told: Told) -> None:
 #: Commands that act, or print what is a file itself; what they say is for people.
 WITHOUT = {
     *("build", "checks", "schema", "nightly schedule", "cluster", "image", "export", "site folder"),
-    *("site init", "reframe references", "reframe export"),
+    *("site init", "site reframe", "reframe references", "reframe export"),
 }
 
 

@@ -18,6 +18,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, cast
 
 import msgspec
+from pydantic import ValidationError
 
 from checks.common.base import MpiCheck, OwnProgram
 from checks.common.command import CommandDefinition
@@ -235,6 +236,18 @@ def brought_to_session() -> dict[str, Brought]:
     """The brought checks of this session, by name."""
     path = os.environ.get(BROUGHT_FILE)
     return msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Brought]) if path else {}
+
+
+def validated(definition: CheckDefinition[Any], params: Mapping[str, Any]) -> Any:
+    """The check's parameters. Raises UnfitTestError with each fault."""
+    try:
+        return definition.parameters.model_validate(params)
+    except ValidationError as error:
+        faults = (
+            f"params.{'.'.join(map(str, each['loc']))}: {each['msg']}, found {each['input']!r:.100}"
+            for each in error.errors()
+        )
+        raise UnfitTestError("; ".join(faults)) from None
 
 
 def line_below(folders: Collection[Path], error: BaseException) -> str | None:

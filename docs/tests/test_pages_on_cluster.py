@@ -10,6 +10,7 @@ import pytest
 
 from docs.tests.test_docs import PAGES, ROOT, needs_cluster, own_folder, to_follow
 from setup.tests.needs import NEEDS_HPL
+from virtual_cluster.host import missing_programs
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, own_name
 
 CLUSTER = own_name("d")
@@ -64,6 +65,12 @@ class TestOfCampaigns(OnOneCluster):
 
 @in_order("from-reframe", "your-benchmark", "writing-a-check", "measuring-with-a-check")
 class TestOfOnesOwn(OnOneCluster):
+    pass
+
+
+@pytest.mark.skipif(bool(missing_programs()), reason="boots this machine's programs: make packages")
+@in_order("reframe")
+class TestOfReframe(OnOneCluster):
     pass
 
 

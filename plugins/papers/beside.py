@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plugins.papers.fields import BlockValues, Field, Point, plain_value
-from plugins.papers.run_values import Request, RunValues, found_at
+from plugins.papers.run_values import NO_LIBRARY, Request, RunValues, found_at, uses_library
 from plugins.papers.study import Datum, Key, PrintedRow, PrintedTable, Quantity, Study
 from reports.analysis.run import Analysis, Row
 from reports.load.launches import Series
@@ -168,6 +168,12 @@ class Beside:
     def environments(self) -> list[str]:
         """The run's environments that have the quantity."""
         return environments(self.analysis, (name for by in self.measured.values() for name in by))
+
+    def label(self, name: str) -> str:
+        """The environment's name, or that its values were measured without a library."""
+        rows = [by[name] for by in self.measured.values() if name in by]
+        alone = rows and not any(uses_library(self.analysis.case(row)) for row in rows)
+        return NO_LIBRARY if alone else name
 
     @property
     def points(self) -> list[Point]:

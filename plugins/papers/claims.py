@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plugins.papers.fields import Field
-from plugins.papers.run_values import Request, RunValues
+from plugins.papers.run_values import Request, RunValues, uses_library
 from plugins.papers.study import Claim, Study
 from records.flags import shares_cores
 from reports.analysis.run import Analysis
@@ -51,8 +51,10 @@ class JudgedClaim:
 
     @property
     def word(self) -> str:
-        """The verdict in a word: of environments that agree, else the one that says least."""
+        """The verdict in a word: of environments that agree, else the one that says least; those
+        that cannot be tested count where no other can."""
         words = {verdict.word for verdict in self.verdicts}
+        words = words - {UNTESTABLE} or words
         if {HOLDS, FAILS} <= words:
             return DIFFERS
         return next(word for word in (UNTESTABLE, UNRESOLVED, HOLDS, FAILS) if word in words)
@@ -86,7 +88,9 @@ def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
             asked, why = run.requests[0], run.requests[0].why_nothing()
             because = f"the run has no {asked}{f': {why}' if why else ''}"
             return [Verdict("", UNTESTABLE, because)]
-    alone = any("environment" in one.where for one in requests)
+    alone = any("environment" in one.where for one in requests) or not any(
+        uses_library(analysis.case(row)) for one in requests for row in one.rows
+    )
     if alone:
         # The values of one environment, without its name.
         fields = [
@@ -101,32 +105,34 @@ def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
     if claim.limit and not found.made_by:  # ratios and what is calculated have no unit
         unit = readable_unit(analysis.register.metrics[requests[0].metric].unit, [claim.limit])
     asked_of = _judged_at_each if claim.each else _judged
-    return [
-        Verdict(name, UNTESTABLE, shared)
-        if (shared := _on_shared_cores(analysis, requests, found, name))
-        else Verdict(name, *asked_of(claim, found, name, unit))
-        for name in ([""] if alone else environments(analysis, names))
-    ]
+    verdicts = []
+    for name in [""] if "" in names else environments(analysis, names):
+        clean, left_out = _without_shared_cores(analysis, requests, found, name)
+        judged = asked_of(claim, clean, name, unit) if clean.values else (UNTESTABLE, "")
+        verdicts.append(Verdict(name, judged[0], "; ".join(filter(None, (judged[1], left_out)))))
+    return verdicts
 
 
-def _on_shared_cores(
+def _without_shared_cores(
     analysis: Analysis, requests: Sequence[Request], field: Field, name: str
-) -> str | None:
-    """Reason that shared cores decide no claim, and what would; None where none was shared."""
-    values = [by[name] for by in field.values.values() if name in by]
-    shared = sum(shares_cores(one.flags) for one in values)
-    if not shared:
-        return None
+) -> tuple[Field, str]:
+    """The points of an environment at which no busy ranks shared cores, and how many others were
+    left out, with what would have given them; "" where none was."""
+    values = {point: by for point, by in field.values.items() if name in by}
+    clean = {point: by for point, by in values.items() if not shares_cores(by[name].flags)}
+    kept = Field(field.axes, clean, field.made_by)
+    if len(clean) == len(values):
+        return kept, ""
     rows = [row for asked in requests for row in asked.rows if shares_cores(row.flags)]
     cases = [analysis.case(row) for row in rows]
     nodes = max((one.nodes for one in cases), default=1)
     fullest = (max(one.ranks_per_node, -(-one.ranks // max(one.nodes, 1))) for one in cases)
     cpus = ((one.cpus_per_task or 1) for one in cases)
     cores = max((ranks * each for ranks, each in zip(fullest, cpus, strict=True)), default=1)
-    return (
-        f"in {shared} of {count_text(len(values), 'point')} busy ranks shared cores: the times are"
-        f" the scheduler's; needed: {count_text(nodes, 'node')} with"
-        f" {count_text(cores, 'core')} each that no other node shares"
+    return kept, (
+        f"{len(values) - len(clean)} of {count_text(len(values), 'point')} left out, where busy"
+        f" ranks shared cores: the times are the scheduler's; needed: {count_text(nodes, 'node')}"
+        f" with {count_text(cores, 'core')} each that no other node shares"
     )
 
 

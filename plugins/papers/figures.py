@@ -79,13 +79,19 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
         if text
     ]
     title = ", ".join(told).replace("_", " ") or one.column.title
+    lengths = [float(point[x]) for point in points]
+    if one.keys[x].column.endswith("bytes") and _octaves(lengths):
+        points = [point for point in points if float(point[x])]  # 0 has no logarithm
     then, now = _then_lines(one, points, x), _now_rows(one, points, x)
     many = len(then) > MANY
     values = [value for line in then for value in line.y]
     values += [row.summary.mean / unit.factor for _, rows in now for _, row in rows]
     is_wide = 0 < WIDE * min(values) < max(values)
     looks = one.analysis.looks
-    lines = [*then, *(line_of(looks[name], name, rows, unit, log=is_wide) for name, rows in now)]
+    lines = [
+        *then,
+        *(line_of(looks[n], one.label(n), rows, unit, log=is_wide) for n, rows in now),
+    ]
     own = "" if one.table.libraries else f" {year}"  # today's libraries have the same names
     ends = [
         Label(line.name.removesuffix(own), line.x[-1], line.y[-1], line.look.colour)
@@ -109,13 +115,20 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
     )
 
 
+def _octaves(lengths: Sequence[float]) -> range:
+    """Powers of 2 among lengths that are wide apart, the empty message aside; else none."""
+    least, most = min(filter(None, lengths), default=0.0), max(lengths)
+    if not 0 < WIDE * least < most:
+        return range(0)
+    return range(math.ceil(math.log2(least)), math.floor(math.log2(most)) + 1)
+
+
 def _across(one: Beside, places: Sequence[float], x: int) -> Axis:
     """The x axis: wide ranges are logarithmic."""
     item, least, most = one.keys[x], min(places), max(places)
     if item.column.endswith("bytes"):
-        if not 0 < WIDE * least < most:
+        if not (octaves := _octaves(places)):
             return Axis(f"{MESSAGE_LENGTH}, bytes")
-        octaves = range(math.ceil(math.log2(least)), math.floor(math.log2(most)) + 1)
         lengths = [2.0**k for k in octaves[:: -(-len(octaves) // MOST_TICKS)]]
         return Axis(MESSAGE_LENGTH, scale="bytes", ticks=lengths)
     # Numbers of processes were doubled, then as now.

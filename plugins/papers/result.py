@@ -79,7 +79,6 @@ def paper_result(study: Study, analysis: Analysis) -> Result[PaperForm]:
     judged = claims.judge_claims(study, analysis)
     parts, lacking, measured, printed = _compared(study, analysis)
     answer = _answer(judged, measured, printed)
-    remarks = [f"launches: {analysis.launches_text}", *run.plan.told()]
     return Result(
         kicker=f"Assay · a study of {study.year} compared with run {run.run_id} of campaign"
         f" {run.plan.campaign} on site {run.plan.site}",
@@ -98,13 +97,18 @@ def paper_result(study: Study, analysis: Analysis) -> Result[PaperForm]:
         sentences=[
             Sentence(study.question),
             Sentence(answer),
-            *(Sentence(f"{text[0].upper()}{text[1:]}.") for text in remarks),
+            Sentence(f"Launches: {analysis.launches_text}."),
         ],
         sections=[
             Section("each-claim", "", lambda: _in_short(judged), shown_on=ON_TERMINAL),
             Section("claims", _CLAIMS, lambda: [claims_table(judged)], short="Claims"),
             *(part.section(place) for place, part in enumerate(parts, start=1)),
-            Section("missing", _LACKING, lambda: [_table(lacking)], short="Without counterpart"),
+            Section(
+                "missing",
+                _LACKING,
+                lambda: [_table(lacking), *map(_sentence, run.plan.told())],
+                short="Without counterpart",
+            ),
             Section("then", "How it was measured then", lambda: _then(study), short="Then"),
         ],
         looks=analysis.looks,
@@ -259,6 +263,10 @@ def _table(lacking: Sequence[Uncounted]) -> Table | None:
     headings: list[Heading] = [Column(title) for title in ("of the paper", "shows", "reason")]
     cells = [(headings, lambda one: [one.number, one.title, one.why])]
     return pivot(lacking, cells, anchor="missing", title=_LACKING)
+
+
+def _sentence(text: str) -> Sentence:
+    return Sentence(f"{text[0].upper()}{text[1:]}.")
 
 
 def _then(study: Study) -> Iterator[Block]:

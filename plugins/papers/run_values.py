@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from plugins.papers.fields import BlockValues, Field, Point, plain_value
 from records.run.plan import PlannedCase
@@ -17,12 +17,22 @@ SINCE = {"echo": ("echo", "socket_echo")}
 #: version of their check on, and of later parameters what differs from this.
 DEFAULTS = {"transport": "library", "hops": 0, "mpi_profile": False, "cpus_per_task": 1}
 
+ShareOf = Literal["", "network", "cores"]
+#: The name of what is measured without a message library, in whichever environment.
+NO_LIBRARY = "no library"
+
+
+def uses_library(case: PlannedCase) -> bool:
+    """False of what a node does alone, and of messages by sockets."""
+    return case.check != "node" and case.params.get("transport", "library") == "library"
+
 
 @dataclass(frozen=True)
 class Request:
     """A metric of a check, asked of the cases and points with these values.
 
-    `on_purpose`: of launches that are wrong on purpose; `over_network`: of more nodes than one.
+    `on_purpose`: of launches that are wrong on purpose; `share_of`: to be divided by a nominal rate
+    of the site; of its network, by launches on more nodes than one.
     """
 
     analysis: Analysis
@@ -30,7 +40,13 @@ class Request:
     metric: str
     where: Mapping[str, Any]
     on_purpose: bool = False
-    over_network: bool = False
+    share_of: ShareOf = ""
+
+    @property
+    def nominal(self) -> float | None:
+        """The nominal rate to divide by, if the site states it."""
+        site = self.analysis.run.provenance.site
+        return line_rate(self.analysis) if self.share_of == "network" else site.core_peak_flop_per_s
 
     @property
     def rows(self) -> list[Row]:
@@ -47,7 +63,7 @@ class Request:
             row
             for row in rows
             if all(plain_value(found_at(analysis, row, place)) in v for place, v in wanted.items())
-            and (analysis.case(row).nodes > 1 or not self.over_network)
+            and (analysis.case(row).nodes > 1 or self.share_of != "network")
         ]
 
     @property
@@ -56,8 +72,10 @@ class Request:
 
     def why_absent(self) -> str:
         """Reason why the run lacks it: no nominal rate, or that of its first skipped case."""
-        if self.over_network and not line_rate(self.analysis):
-            return f"site {self.analysis.run.plan.site} states no nominal rate of its network"
+        if self.share_of and not self.nominal:
+            return (
+                f"site {self.analysis.run.plan.site} states no nominal rate of its {self.share_of}"
+            )
         return next((case.skipped for case in self._cases() if case.skipped is not None), "")
 
     def why_nothing(self) -> str:
@@ -102,7 +120,7 @@ class RunValues:
         by: Sequence[str] = (),
         *,
         on_purpose: bool = False,
-        over_network: bool = False,
+        share_of: ShareOf = "",
     ) -> Field:
         """A metric by these axes, and by those of `by` that a calculation takes away again.
 
@@ -111,7 +129,7 @@ class RunValues:
         """
         analysis = self.analysis
         asked = Request(
-            analysis, check, metric, {**(where or {}), **self.held}, on_purpose, over_network
+            analysis, check, metric, {**(where or {}), **self.held}, on_purpose, share_of
         )
         self.requests.append(asked)
         axes = {**self.axes, **{place: place for place in by if place not in self.axes}}
@@ -137,14 +155,15 @@ def of_run(
     return lambda run: run.values(check, metric, where)
 
 
-def share_of_line(
-    check: str, metric: str, where: Mapping[str, Any]
+def share_of(
+    of: ShareOf, check: str, metric: str, where: Mapping[str, Any] | None = None
 ) -> Callable[[RunValues], Field]:
-    """Quantity: a rate between nodes as a share of the network's nominal rate, if that is known."""
+    """Quantity: a rate between nodes as a share of the network's nominal rate, or one of a core as
+    a share of the cores' peak, if that is known."""
 
     def share(run: RunValues) -> Field:
-        rates, line = run.values(check, metric, where, over_network=True), line_rate(run.analysis)
-        return rates.each(lambda rate: rate / line) if line else Field(rates.axes, {})
+        rates, most = run.values(check, metric, where, share_of=of), run.requests[-1].nominal
+        return rates.each(lambda rate: rate / most) if most else Field(rates.axes, {})
 
     return share
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from plugins.papers.beside import Beside, by_variant
 from plugins.papers.fields import Point, plain_value
+from plugins.papers.run_values import NO_LIBRARY
 from records.flags import MEANINGS, OVERSUBSCRIBED, shares_cores
 from records.units import unit_of
 from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit, significant
@@ -60,7 +61,10 @@ def _points(one: Beside, points: Sequence[Point], anchor: str, note: str) -> Tab
     columns = [Column(item.title, numbers[place]) for place, item in enumerate(one.keys)]
     columns += [Column(f"{name} then".strip(), numeric=True) for name in one.across]
     for name in one.environments:
-        columns += [Column("now", numeric=True, environment=name), Column("now ÷ then", True)]
+        now = Column("now", numeric=True, environment=name)
+        if one.label(name) != name:
+            now = Column(f"{one.label(name)} now", numeric=True)
+        columns += [now, Column("now ÷ then", True)]
     rows = []
     for point in points:
         texts = (word.get(text, text) for word, text in zip(words, point, strict=True))
@@ -179,9 +183,14 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
             told = f"No row {title!r}: this run did not measure it"
             lacking.append(f"{told} ({why})" if why else told)
         for name in environments(analysis, (n for one in own for n in one.environments)):
-            cells = (_now_cells(one, (), name)[0] for one in own)
             badges = (title,) if title else ()
-            rows.append([Cell(name, environment=name, badges=badges), *cells])
+            for label in sorted({one.label(name) for one in own if name in one.environments}):
+                cells = (
+                    _now_cells(one, (), name)[0] if one.label(name) == label else Cell("")
+                    for one in own
+                )
+                shown = "" if label == NO_LIBRARY else name
+                rows.append([Cell(label, environment=shown, badges=badges), *cells])
     notes = _together("", ((one.column.title, one.column.were) for one in found))
     lacks = ((one.column.title, one.column.without) for one in found if one.column.without)
     notes += _together(" of today", lacks)

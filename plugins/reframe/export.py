@@ -19,6 +19,7 @@ import yaml
 from plugins.reframe.survey import Survey
 from records.errors import AssayError
 from records.forms import as_text
+from records.metric import figure_name
 from records.run.provenance import Provenance
 from records.run.record import Record
 from reports.notation.units import time_of
@@ -47,11 +48,7 @@ def _name(text: str) -> str:
 def _figures(record: Record) -> Iterator[tuple[str, list[Any]]]:
     """Values by their names: metric and point."""
     for metric in record.metrics:
-        at = (f"{name}_{value}" for name, value in sorted((metric.at or {}).items()))
-        yield (
-            _name("_".join((metric.name, *at))),
-            [metric.value, 0, None, None, metric.unit, "pass"],
-        )
+        yield figure_name(metric), [metric.value, 0, None, None, metric.unit, "pass"]
 
 
 def _case(record: Record, partition: str, uuid: str) -> dict[str, Any]:

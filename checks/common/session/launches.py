@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from pydantic import ValidationError
 from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
 from checks.common import registry
-from checks.common.session.launching import LaunchTest, test_of
+from checks.common.session.classes import CheckTest
+from checks.common.session.launching import test_of
 from checks.common.session.outcome import Launch, report_refusal
 from records.plugins import hooks
 
@@ -32,7 +32,7 @@ _rfm_test_registry = TestRegistry()
 
 def launch_test(
     launch: Launch,
-    tests: dict[str, type[LaunchTest]],
+    tests: dict[str, type[CheckTest]],
     module: str,
     checks: registry.Checks = registry.CHECKS,
 ) -> Callable[..., Any]:
@@ -43,21 +43,14 @@ def launch_test(
         raise registry.UnfitTestError(
             f"check: no check {launch.check!r}; allowed is {', '.join(checks)}"
         )
-    try:
-        params = definition.parameters.model_validate(launch.params)
-    except ValidationError as error:
-        faults = (
-            f"params.{'.'.join(map(str, each['loc']))}: {each['msg']}, found {each['input']!r:.100}"
-            for each in error.errors()
-        )
-        raise registry.UnfitTestError("; ".join(faults)) from None
+    params = registry.validated(definition, launch.params)
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
     for maker_of in hooks("session_test") if definition.line is not None else ():
         maker: Callable[..., Any] | None = maker_of(launch, definition, name, module)
         if maker is not None:
             return maker
     if launch.check not in tests:
-        tests[launch.check] = test_of(definition)
+        tests[launch.check] = test_of(definition, CheckTest)
     body = {
         "valid_prog_environs": [launch.environment],
         "launch_index": launch.index,
@@ -70,7 +63,7 @@ def launch_test(
 
 
 def _register_all(path: str) -> None:
-    made: dict[str, type[LaunchTest]] = {}
+    made: dict[str, type[CheckTest]] = {}
     brought = registry.brought_to_session()
     checks = registry.checks_with(brought)
     for prepare in hooks("session_prepare") if brought else ():

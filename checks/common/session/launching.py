@@ -7,15 +7,17 @@ import shlex
 import shutil
 import traceback
 import types
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeVar
 
 import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher, register_launcher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function
+from reframe.core.exceptions import ConfigError
 from reframe.core.launchers import JobLauncher
 from reframe.core.logging import getlogger
 
@@ -41,7 +43,8 @@ from records.site.topology import Topology, TopologyDescription
 
 
 @cache
-def _topology(described: str) -> Topology:
+def topology_of(described: str) -> Topology:
+    """The topology of its description as JSON."""
     return TopologyDescription.model_validate_json(described).topology()
 
 
@@ -80,9 +83,11 @@ class SessionLauncher(JobLauncher):
 
 for _kind in LAUNCHERS:
 
-    @register_launcher(_kind)
     class _OfKind(SessionLauncher):
         kind = _kind
+
+    with suppress(ConfigError):  # ReFrame loads this file anew where it looks for tests in folders
+        register_launcher(_kind)(_OfKind)
 
 
 class LaunchTest(rfm.RunOnlyRegressionTest):
@@ -143,7 +148,7 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
             features=self.current_environ.features,
             wire_is_counted=partition["wire_is_counted"],
             nominal=partition["nominal"],
-            topology=None if described is None else _topology(json.dumps(described)),
+            topology=None if described is None else topology_of(json.dumps(described)),
             partition={**partition, "access": self.current_partition.access},
             builds={name: Path(getattr(self, name).folder) for name in self.definition.builds},
             folder=stage,
@@ -221,11 +226,15 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
             built = self.launch.built
             if trouble := folder_trouble(stage if built.is_dir() else built):
                 outcome = Outcome("lost", f"{trouble}; {outcome.reason}", fault="work-folder")
+        self.outcome = outcome
         emit(self, outcome, session_lines(printed.text, self.token).session_interval())
         return sn.assert_eq(outcome.status, "ok", msg=f"{outcome.status}: {outcome.reason}")
 
 
-def test_of(definition: CheckDefinition[Any]) -> type[LaunchTest]:
+T = TypeVar("T", bound=LaunchTest)
+
+
+def test_of(definition: CheckDefinition[Any], base: type[T]) -> type[T]:
     """The ReFrame test of a check. Raises CheckError for a class Run that cannot be used."""
     body: dict[str, Any] = {
         **{
@@ -245,5 +254,5 @@ def test_of(definition: CheckDefinition[Any]) -> type[LaunchTest]:
         for name, value in body.items():
             space[name] = value  # one by one: ReFrame's namespace notices variables so
 
-    made: type[LaunchTest] = types.new_class(f"{definition.name}_leaf", (LaunchTest,), {}, fill)
+    made: type[T] = types.new_class(f"{definition.name}_leaf", (base,), {}, fill)
     return made

@@ -22,7 +22,7 @@ SITE_FILE = "ASSAY_SITE_FILE"
 #: What checks ask of the partition as the site's description has it.
 _OF_SITE = (
     *("build_on", "topology", "shared_cores", "slurm_partition", "longest_job_s", "storage"),
-    "memory_bytes_per_node",
+    *("nodes", "memory_bytes_per_node"),
 )
 #: How often ReFrame looks at jobs, per second.
 POLLS = {"poll_rate_max": 25, "poll_rate_min": 10, "poll_rate_decay": 0.01}
@@ -130,6 +130,17 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
     for configure in hooks("session_configure") if BROUGHT_FILE in os.environ else ():
         configure(site, made)
     return made
+
+
+def by_hand(site: dict[str, Any], prefix: str, sweep: list[dict[str, Any]]) -> dict[str, Any]:
+    """Configuration for ReFrame's own command line, with its logs and reports; `sweep` are
+    the entries of a campaign whose checks it lists (classes.py)."""
+    made = configuration(site, prefix)
+    made["systems"][0] |= {"stagedir": f"{prefix}/stage", "outputdir": f"{prefix}/output"}
+    made["systems"][0]["partitions"][0]["extras"]["sweep"] = sweep
+    reports = f"{prefix}/reports/run-report-{{sessionid}}.json"
+    made["general"] = [{"remote_detect": False, "report_file": reports, **POLLS}]
+    return {name: made[name] for name in ("systems", "environments", "general")}
 
 
 if _file := os.environ.get(SITE_FILE):

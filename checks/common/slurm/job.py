@@ -9,6 +9,8 @@ and how often it looks, is theirs to say.
 import os
 import random
 import re
+import socket
+import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from checks.common.session.outcome import Moment, iso_time
 from checks.common.slurm import commands
+from checks.common.sources import LAUNCH_SCRIPTS
 from records.run.queue_state import QueueState, State
 from records.waiting import CONTROLLER_S, JOB_CLEARING_S, SILENCE_S, scaled
 
@@ -87,6 +90,17 @@ class Allocation(BaseModel):
         shared = [len(each) - len(set(each)) for each in cores]
         chosen = {*draws[shared.index(min(shared))]}
         return [node for node in self.nodes if node in chosen]
+
+
+def this_machine() -> Allocation:
+    """This machine as an allocation that does not end."""
+    return Allocation(
+        job_id=str(os.getpid()),
+        nodes=[socket.gethostname()],
+        ends_at=sys.float_info.max,
+        at_once=1,
+        starter=[sys.executable, "-I", "-S", str(LAUNCH_SCRIPTS / "keeper.py")],
+    )
 
 
 def told_allocation() -> Allocation | None:

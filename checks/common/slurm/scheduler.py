@@ -17,7 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from reframe.core.backends import register_scheduler
-from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError, SpawnedProcessTimeout
+from reframe.core.exceptions import (
+    ConfigError,
+    JobSchedulerError,
+    SpawnedProcessError,
+    SpawnedProcessTimeout,
+)
 from reframe.core.schedulers.slurm import SqueueJobScheduler, _SlurmJob
 
 from checks.common.session.outcome import Fault, Loss, Moment, Outcome, send
@@ -31,6 +36,7 @@ from checks.common.slurm.job import (
     ControllerSilentError,
     SlurmJob,
     last_words,
+    this_machine,
     told_allocation,
 )
 from records.waiting import CONTROLLER_S, DOWN_NODES_S, PENDING_CONTROLLER_S, STEP_END_S, scaled
@@ -85,7 +91,6 @@ class _OnSlurm(SqueueJobScheduler):
     dead_nodes = staticmethod(HERE.dead_nodes)
 
 
-@register_scheduler("assay-slurm")
 class AssaySlurmScheduler(_OnSlurm):
     """Scheduler for Slurm without accounting that knows how a job ended.
 
@@ -274,7 +279,6 @@ class _Step:
         HERE.cancel(*(HERE.steps_of(self.name) if self.name else ()))
 
 
-@register_scheduler("assay-allocation")
 class AllocationScheduler(_OnSlurm):
     """Scheduler of jobs as steps of the allocation in the file that the variable ALLOCATION names.
 
@@ -287,9 +291,11 @@ class AllocationScheduler(_OnSlurm):
     _DEFAULTS.
     """
 
+    _told = staticmethod(told_allocation)
+
     def __init__(self) -> None:
         super().__init__()
-        allocation = told_allocation()
+        allocation = self._told()
         assert allocation is not None
         self._allocation, self._named = allocation, f"allocation {allocation.job_id}"
         self._allocation_job = SlurmJob(job_id=self._allocation.job_id)
@@ -450,7 +456,6 @@ class _LocalJob(_SlurmJob):
         return self._nodelist
 
 
-@register_scheduler("assay-local")
 class LocalSteps(AllocationScheduler):
     """Scheduler of jobs as steps on this machine, each kept by launch/keeper.py."""
 
@@ -458,6 +463,7 @@ class LocalSteps(AllocationScheduler):
         """A job whose nodes Slurm need not tell."""
         return _LocalJob(*args, **keys)
 
+    _told = staticmethod(lambda: told_allocation() or this_machine())
     leaves_processes = staticmethod(lambda: False)
     dead_nodes = staticmethod(lambda names: None)  # noqa: ARG005  of the same name
 
@@ -470,3 +476,9 @@ class LocalSteps(AllocationScheduler):
 
 def _said_by_srun(job: Any) -> str:
     return last_words((Path(job.workdir) / _SRUN).read_text(errors="replace"))
+
+
+with suppress(ConfigError):  # ReFrame loads this file anew where it looks for tests in folders
+    register_scheduler("assay-slurm")(AssaySlurmScheduler)
+    register_scheduler("assay-allocation")(AllocationScheduler)
+    register_scheduler("assay-local")(LocalSteps)

@@ -30,7 +30,7 @@ from reports.result import Facts, Section
 from reports.show.draw import draw, put, settle
 from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
 from reports.show.tables import Table
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import analysed, case, changed, metric, write_run
 
 TRANSCRIBED = ROOT.parent / "shared" / "reference"
 LIBRARIES = ("lam", "mpich", "openmpi")
@@ -49,10 +49,10 @@ def a_run(folder: Path, lam: float = 1.05, blocks: int = 7, slow: tuple[int, ...
         wave = 1 + 0.001 * (-1) ** record["block"]
         least = 0.5 if record["params"]["n"] in slow else lam
         speed = {"lam": least * wave}.get(record["environment"], 1.0)
-        for metric in record["metrics"]:
+        for one in record["metrics"]:
             rate = 2e9 * speed
-            metric["value"] = rate if metric["unit"] == "flop/s" else 10 / speed
-            metric.pop("samples", None)
+            one["value"] = rate if one["unit"] == "flop/s" else 10 / speed
+            one.pop("samples", None)
         record["flags"] = []
         return record
 
@@ -311,3 +311,76 @@ def test_what_nothing_stands_beside_is_listed_with_its_reason(analysis):
 def test_a_year_with_two_studies_names_both(tmp_path, capsys):
     assert main(["paper", "1996", str(a_run(tmp_path))]) == 2
     assert "1996 may be collectives-1996 or ornl-1996" in capsys.readouterr().err
+
+
+def one_table(analysis, name, number):
+    """A table of a study, beside a run, column by column."""
+    study = load_study(name)
+    return besides(study, next(t for t in study.tables if t.number == number), analysis)
+
+
+def test_the_empty_message_has_no_place_on_an_axis_of_wide_lengths(tmp_path):
+    at = {"placement": "between-nodes", "transport": "library", "distance": 1, "hops": 0}
+
+    def known(record):
+        sizes = (0, 1, 1024, 1_000_000)
+        times = [metric("half_round_trip", 1e-5 + 1e-8 * m, message_bytes=m) for m in sizes]
+        return record | {"metrics": times, "flags": []}
+
+    run = analysed(tmp_path / "run", [case("echo", "mpich", at)], edit=known)
+    (one,) = one_table(run, "ornl-1996", "Figure 2.2")
+    ((panel,),) = [picture.panels for picture in figures_of([one], 1)]
+    assert panel.x.scale == "bytes"
+    assert min(min(line.x) for line in panel.marks) == 1.0
+    assert ("0",) in one.now  # it stands in tables
+    short = one_table(run, "pvm-1995", "Figures 3(a), 5 and 7")
+    axes = {panel.x.scale for picture in figures_of(short, 1) for panel in picture.panels}
+    assert axes == {"linear"}
+
+
+def test_what_is_measured_without_a_library_has_none_in_its_label(tmp_path):
+    def known(record):
+        at = {} if record["check"] == "echo" else {"node": "n1"}
+        names = {"echo": ("echo_latency_least",), "node": ("core_clock", "linpack_100_rate")}
+        values = {"echo_latency_least": 1e-5, "core_clock": 3e9, "linpack_100_rate": 1e9}
+        made = [metric(name, values[name], **at) for name in names[record["check"]]]
+        return record | {"metrics": made, "flags": []}
+
+    near = {"placement": "between-nodes", "transport": "library", "distance": 1, "hops": 0}
+    cases = [case("echo", "mpich", near), case("node", "mpich", {"ranks": 1})]
+    found = one_table(analysed(tmp_path / "run", cases, edit=known), "ornl-1996", "Table 3.1")
+    (table,) = tables.tables_of(found, "t")
+    rows = {row[0].text: row for row in table.rows}
+    assert rows["mpich"][0].environment == "mpich"
+    assert rows["no library"][0].environment == ""
+    filled = {
+        name: [cell.text != "" for cell in rows[name][1:]] for name in ("mpich", "no library")
+    }
+    assert filled["mpich"] == [True, True, False, False, False, False, False]
+    assert filled["no library"] == [False, False, True, True, False, False, False]
+
+
+def test_an_experiment_of_another_length_is_not_beside_one_of_table_8(tmp_path):
+    def lattice(nx, trajectories):
+        sizes = {"nx": nx, "ny": nx, "nz": nx, "nt": 2 * nx, "trajectories": trajectories}
+        return case("su3_rmd", "lam", {**sizes, "ranks": 2, "mpi_profile": False}, 2)
+
+    def known(record):
+        made = [metric("launch", 10.0), metric("rank_cpu_time", 6.0)]
+        return record | {"metrics": made, "flags": []}
+
+    cases = [lattice(8, 100), lattice(12, 3), lattice(6, 80)]
+    share, rest = one_table(analysed(tmp_path / "run", cases, edit=known), "wyeast-2003", "Table 8")
+    assert {point: row["lam"].summary.mean for point, row in share.now.items()} == {
+        ("8", "2"): pytest.approx(0.6)
+    }
+    assert rest.now["8", "2"]["lam"].summary.mean == pytest.approx(0.4)
+
+
+def test_what_a_plan_leaves_out_stands_with_what_has_no_counterpart(tmp_path):
+    run = a_run(tmp_path / "run")
+    changed(run / "plan.json", absent={"mpich-256k": "found 262144; allowed is 65536"})
+    result, sections = beside(run)
+    assert not any("mpich-256k" in one.text for one in result.sentences)
+    _, *told = sections["missing"].blocks
+    assert ["mpich-256k (found 262144" in one.text for one in told] == [True]

@@ -67,11 +67,27 @@ class OneSidedDefinition(
             "one one-sided copy until it is complete, the median of a launch; fence: half of a"
             " copy there and its answer back, with the fences that they take; lock: lock, copy and"
             " unlock",
+            "time of a copy",
             limit="link",
         ),
-        time_metric("one_sided_time_least", "least time of a copy of a launch", limit="link"),
-        rate_metric("one_sided_rate", "length of a copy over its median time", limit="link"),
-        rate_metric("one_sided_rate_best", "length of a copy over its least time", limit="link"),
+        time_metric(
+            "one_sided_time_least",
+            "least time of a copy of a launch",
+            "least time of a copy",
+            limit="link",
+        ),
+        rate_metric(
+            "one_sided_rate",
+            "length of a copy over its median time",
+            "rate of copies",
+            limit="link",
+        ),
+        rate_metric(
+            "one_sided_rate_best",
+            "length of a copy over its least time",
+            "best rate of copies",
+            limit="link",
+        ),
     )
     relations = {
         "one_sided_time_least": of_samples(min, "one_sided_time"),

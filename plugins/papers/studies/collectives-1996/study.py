@@ -4,12 +4,14 @@ same kind: T(m, p) = a·f(p) + b + (c·g(p) + d)·m."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations, product
 from operator import sub
+from statistics import fmean
 from typing import Any, cast
 
 import numpy as np
 
-from plugins.papers.fields import LENGTH, NOWHERE, BlockValues, Field, computed, plain_value
+from plugins.papers.fields import LENGTH, NOWHERE, BlockValues, Field, Point, computed, plain_value
 from plugins.papers.run_values import RunValues, of_run
 from plugins.papers.study import Claim, Datum, Drawn, Key, PrintedTable, Quantity, Study, table
 from reports.models.collectives import FORMS, Form, Law, aggregated_factor
@@ -28,8 +30,6 @@ FORMS_OF: dict[str, tuple[Form, Form]] = {
 T3D_NODES = 64
 #: A line of any form meets fewer numbers of nodes.
 LEAST_COUNTS = 3
-#: Operations whose start-up grows with the logarithm of p.
-GROWING = {"at.operation": ["barrier", "broadcast", "reduce", "scan"]}
 #: Operations with a length, and numbers of nodes of the figures.
 LENGTHY = ["broadcast", "gather", "scatter", "reduce", "scan", "total_exchange"]
 PROCS = [2, 4, 8, 16, 32, 64, 128]
@@ -129,6 +129,61 @@ def start_up(where: Mapping[str, object] | None = None) -> Quantity:
     """Times of the shortest message."""
     return lambda run: run.values("collectives", "collective_time", where, [LENGTH]).pick(
         LENGTH, "least"
+    )
+
+
+def bend(line: Mapping[Point, BlockValues]) -> BlockValues | None:
+    """Of times by number of nodes that on a middle number, over the value half-way between line and
+    logarithm from the least to the greatest: below 1 they grow linearly, above logarithmically."""
+    low, *between, high = sorted(line, key=lambda point: float(point[0]))
+    if not between:
+        return None
+    middle = between[len(between) // 2]
+    first, p, last = (float(point[0]) for point in (low, middle, high))
+    share = fmean([(p - first) / (last - first), math.log(p / first) / math.log(last / first)])
+    return computed(
+        lambda a, b, c: b / (a + share * (c - a)), *(line[one] for one in (low, middle, high))
+    )
+
+
+def growth(operations: list[str], **limit: Any) -> Claim:
+    """Claim on how start-up grows with the nodes, of each of these operations."""
+    where = {"at.operation": operations}
+
+    def bent(run: RunValues) -> Field:
+        times = run.values("collectives", "collective_time", where, ["ranks", LENGTH])
+        return times.pick(LENGTH, "least").along(["ranks"], bend)
+
+    return Claim(bent, None, ["at.operation"], each="at.operation", **limit)
+
+
+def least_swap(times: Mapping[Any, float], names: Point, operations: Point) -> float:
+    """The lesser of the factors by which the first takes longer than the second in one operation,
+    and the second than the first in another; `times` by operation and name."""
+    (a, b), (x, y) = names, operations
+    return min(times[x, a] / times[x, b], times[y, b] / times[y, a])
+
+
+def changed_places(run: RunValues) -> Field:
+    """By how much two libraries change places between two operations: those that do so most in the
+    first half of the blocks, in the other half, which they were not chosen by."""
+    by = ["at.operation", "ranks", LENGTH]
+    times = run.values("collectives", "collective_time", {"at.operation": LENGTHY}, by)
+    times = times.pick(LENGTH, "greatest").pick("ranks", "greatest")
+    one = {(point[0], name): values for point, name, values in times.items()}
+    names, operations = ({key[place] for key in one} for place in (1, 0))
+    if len(names) < 2 or len(one) < len(names) * len(operations):
+        return Field((), {})
+    blocks = sorted(set.intersection(*(set(values.by_block) for values in one.values())))
+    at = {block: {key: values.by_block[block] for key, values in one.items()} for block in blocks}
+    half = len(blocks) // 2
+    best = max(
+        product(permutations(names, 2), permutations(operations, 2)),
+        key=lambda c: sum(math.log(least_swap(at[b], *c)) for b in blocks[:half]),
+    )
+    swaps = {block: least_swap(at[block], *best) for block in blocks[half:]}
+    return times.made(
+        [((), "", BlockValues(swaps, tuple(f for v in one.values() for f in v.flags)))], ()
     )
 
 
@@ -281,14 +336,9 @@ CLAIMS = {
     "total exchange": Claim(
         time_of("total_exchange"), time_of("broadcast"), ["ranks", LENGTH], more_than=1
     ),
-    "start-up": Claim(
-        start_up({**GROWING, "ranks": 16}),
-        start_up({**GROWING, "ranks": 4}),
-        ["at.operation"],
-        each="at.operation",
-        less_than=3,
-    ),
-    "scatter": Claim(time_of("scatter"), time_of("broadcast"), ["ranks", LENGTH], more_than=1),
+    "linear": growth(["gather", "scatter", "total_exchange"], less_than=1),
+    "logarithmic": growth(["barrier", "broadcast", "reduce", "scan"], more_than=1),
+    "ranking": Claim(changed_places, more_than=1),
 }
 
 STUDY = Study("collectives-1996", ranks_per_node=1, tables=TABLES, shown=SHOWN, claims=CLAIMS)

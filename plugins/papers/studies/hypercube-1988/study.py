@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """T. H. Dunigan (1988): tables, figures and claims, and what a run has of the same kind."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from plugins.papers.fields import LENGTH, Field
-from plugins.papers.run_values import RunValues, of_run
-from plugins.papers.study import Claim, Datum, Drawn, Key, PrintedTable, Study, table
+from plugins.papers.run_values import RunValues, of_run, share_of
+from plugins.papers.study import Claim, Datum, Drawn, Key, PrintedTable, Quantity, Study, table
 
 #: Two nodes as Slurm places them.
 NODES = {"params.placement": "between-nodes", "params.transport": "library", "params.hops": 0}
@@ -17,7 +16,8 @@ TYPES = {"integer2": "integer16", "integer4": "integer32", "real4": "real32", "r
 BYTES = Key("length_bytes", "bytes", LENGTH)
 
 time = of_run("echo", "half_round_trip", NODES)
-long_rate = of_run("echo", "bandwidth", {**NODES, LENGTH: 8192})
+LONGEST = {**NODES, LENGTH: 8192}
+long_rate = of_run("echo", "bandwidth", LONGEST)
 of_8_bytes = of_run("echo", "half_round_trip", {**NODES, LENGTH: 8})
 product = of_run("node", "operation_time", {"at.operand": "real64", "at.operation": "*"})
 sum_of_products = of_run(
@@ -35,9 +35,20 @@ def greatest_ring(run: RunValues, **where: object) -> Field:
     return run.values("ring", "ring_rate", where, by=["ranks"]).pick("ranks", "greatest")
 
 
-def echoes(part: str, path: str, where: Mapping[str, object], **further: Any) -> PrintedTable:
+def by_hops(run: RunValues) -> Field:
+    """Rates by hops; two nodes as Slurm places them are neighbours, unless one hop was measured."""
+    where = {"params.placement": "between-nodes", "params.transport": "library"}
+    rates = run.values("echo", "bandwidth", where)
+    hops = rates.axes.index("params.hops")
+    found = {
+        (*p[:hops], "1", *p[hops + 1 :]): by for p, by in rates.values.items() if p[hops] == "0"
+    }
+    return Field(rates.axes, found | {p: by for p, by in rates.values.items() if p[hops] != "0"})
+
+
+def echoes(part: str, path: str, ours: Quantity, **further: Any) -> PrintedTable:
     """A part of Tables 8 to 11."""
-    rate = Datum("rate_kb_s", of_run("echo", "bandwidth", where))
+    rate = Datum("rate_kb_s", ours)
     further = {"keys": [BYTES], "only": {"path": [path]}, **further}
     return table(f"Tables 8 to 11, {part}", "data_rates.csv", rate, **further)
 
@@ -86,12 +97,12 @@ TABLES = [
     echoes(
         "neighbours and hops",
         "node",
-        {"params.placement": "between-nodes", "params.transport": "library"},
+        by_hops,
         keys=[Key("hops", "hops", "params.hops"), BYTES],
         figures="Figures 3 and 4",
     ),
-    echoes("self", "self", SELF, figures="Figure 5"),
-    echoes("host", "host", HOST, figures="Figure 6"),
+    echoes("self", "self", of_run("echo", "bandwidth", SELF), figures="Figure 5"),
+    echoes("host", "host", of_run("echo", "bandwidth", HOST), figures="Figure 6"),
     table(
         "Table 12",
         "figures_of_merit.csv",
@@ -134,6 +145,7 @@ CLAIMS = {
         [LENGTH],
         less_than=1.1,
     ),
+    "channel": Claim(share_of("network", "echo", "bandwidth", LONGEST), more_than=0.4),
     "8 bytes": Claim(of_8_bytes, product, more_than=50),
 }
 

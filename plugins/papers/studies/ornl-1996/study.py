@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from operator import mul
 
 from plugins.papers.fields import LENGTH, Field
-from plugins.papers.run_values import RunValues, of_run, share_of_line
+from plugins.papers.run_values import RunValues, of_run, share_of
 from plugins.papers.study import (
     Claim,
     Datum,
@@ -27,6 +27,7 @@ TCP = {"params.transport": "tcp", "params.placement": "between-nodes"}
 UDP = {"params.transport": "udp", "params.placement": "between-nodes"}
 LOCKED = {"params.placement": "between-nodes", "params.synchronisation": "lock"}
 PUT = {**LOCKED, "at.operation": "put"}
+GET = {**LOCKED, "params.placement": "within-node", "at.operation": "get", LENGTH: 8}
 MILLION = {LENGTH: 1_000_000}
 #: The lengths at which curves are drawn that the paper prints as plots only.
 DRAWN = [1, 4, 16, 64, 256, 1000, 4000, 16000, 64000, 250_000, 1_000_000]
@@ -55,7 +56,7 @@ def columns(
     latency: Quantity, check: str, metric: str, where: Mapping[str, object]
 ) -> dict[str, Quantity]:
     """Quantities of Table 2.1 by column; n½ of an echo."""
-    share = share_of_line(check, metric, where)
+    share = share_of("network", check, metric, where)
     found = {"latency_us": latency, "bandwidth_mb_s": of_run(check, metric, where)}
     return {**found, "peak_share": share}
 
@@ -121,7 +122,7 @@ TABLES = [
         variants={
             "between two nodes": {},
             "inside a node": of_echo(latency_within, WITHIN),
-            "TCP, no library": of_echo(of_one_byte(TCP), TCP),
+            "TCP": of_echo(of_one_byte(TCP), TCP),
             "one side alone, put under a lock": columns(
                 of_run("one_sided", "one_sided_time_least", {**PUT, LENGTH: 8}),
                 "one_sided",
@@ -178,8 +179,14 @@ CLAIMS = {
         less_than=1.1,
     ),
     "udp": Claim(latency_udp, more_than=0.0005),
-    "shared memory": Claim(latency_within, latency, less_than=1),
+    "shared memory": Claim(
+        of_run("one_sided", "one_sided_time_least", GET), latency_within, less_than=1
+    ),
     "cycles": Claim(latency_cycles, more_than=900),
+    "peak": Claim(share_of("cores", "node", "linpack_1000_rate"), None, ["at.node"], more_than=0.7),
+    "ttcp": Claim(
+        share_of("network", "streams", "window_rate", {**TCP, LENGTH: 50_000}), more_than=0.75
+    ),
 }
 
 STUDY = Study("ornl-1996", tables=TABLES, shown=SHOWN, claims=CLAIMS)

@@ -38,6 +38,12 @@ def of_pvm(construct: str, at: Mapping[str, object] | None = None) -> Quantity:
     )
 
 
+def of_inplace(length: int) -> Quantity:
+    """Rate of PvmDataInPlace at a length, on the direct route."""
+    where = {"at.construct": "InPlace", **DIRECT, LENGTH: length}
+    return of_run("pvm_echo", "bandwidth_mean", where)
+
+
 def start_up(check: str, where: Mapping[str, object]) -> Quantity:
     """Intercept of a straight line through short messages, as the paper's latencies."""
     return lambda run: run.values(check, "half_round_trip_mean", where, [LENGTH]).line(
@@ -150,6 +156,7 @@ CLAIMS = {
     "psend and Raw": Claim(of_pvm("psend"), of_pvm("Raw"), [LENGTH], less_than=1),
     "short messages": Claim(of_pvm("InPlace", SHORT), of_pvm("Raw", SHORT), [LENGTH], more_than=1),
     "long messages": Claim(of_pvm("InPlace", LONG), of_pvm("Raw", LONG), less_than=1),
+    "beyond 1 MB": Claim(of_inplace(1_200_000), of_inplace(800_000), more_than=1),
     "rate": Claim(
         of_run("pvm_echo", "bandwidth_mean", {**PSEND, "environment": "pvm"}),
         of_run("echo", "bandwidth", {**MPI, **LONG, "environment": "mpich"}),

@@ -2,17 +2,20 @@
 """B. P. Kearns (2003): tables, figures and claims, and what a run has of the same kind."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 from plugins.papers.fields import LENGTH, Field
 from plugins.papers.run_values import RunValues, of_run
 from plugins.papers.study import Claim, Datum, Drawn, Key, PrintedTable, Quantity, Study, table
+from records.run.record import read_records
 
 #: Pairs of send and receive.
 IRECV = ["Send/Irecv", "Isend/Irecv", "Ssend/Irecv", "Issend/Irecv"]
 RECV = ["Send/Recv", "Isend/Recv", "Ssend/Recv", "Issend/Recv"]
 NODES = {"params.placement": "between-nodes"}
+SSEND_AND_WAIT = ("MPI_Ssend", "MPI_Wait", "MPI_Waitall")
 #: All grids but 1 × 1.
 Q = [2, 4, 5, 6]
 PLAIN = {"params.mpi_profile": False}
@@ -29,9 +32,9 @@ LATTICE = [
     *(Key("traj", "trajectories", "params.trajectories"), PROCESSES),
 ]
 
-#: Places of HPL's points, and nx of the five experiments with su3_rmd.
+#: Places of HPL's points; nx and trajectories of the five experiments with su3_rmd.
 POINTS = ["params.p", "params.q", "params.n"]
-NX = [4, 6, 8, 12, 16]
+EXPERIMENTS = {4: 50, 6: 75, 8: 100, 12: 150, 16: 200}
 
 hpl_rate = of_run("hpl", "rate")
 hpl_time = of_run("hpl", "time")
@@ -62,8 +65,15 @@ def largest(environment: str) -> Quantity:
 
 
 def cpu_share(run: RunValues) -> Field:
-    """CPU time over wall time."""
-    return lattice("rank_cpu_time")(run) / lattice("launch")(run)
+    """CPU time over wall time of the five experiments."""
+    where, last = PLAIN, "params.trajectories"
+    cpu, wall = (
+        run.values("su3_rmd", metric, where, [last]) for metric in ("rank_cpu_time", "launch")
+    )
+    share = cpu / wall
+    nx = share.axes.index("params.nx")
+    known = (one for one in share.items() if one[0][-1] == str(EXPERIMENTS.get(int(one[0][nx]))))
+    return share.made(known).along([last], lambda line: next(iter(line.values())))
 
 
 def less_cpu_more_wall(run: RunValues) -> Field:
@@ -74,6 +84,24 @@ def less_cpu_more_wall(run: RunValues) -> Field:
     )
     both = (cpu["mpich"] / cpu["lam"]).joined(wall["lam"] / wall["mpich"], min)
     return both.made(item for item in both.items() if item[0] in LESS_CPU_MORE_WALL)
+
+
+def ssend_and_wait(run: RunValues) -> Field:
+    """Share of MPI_Ssend and MPI_Wait in the time inside MPI, of the launches with a profile."""
+    times = run.values("su3_rmd", "launch", {"params.mpi_profile": True})
+    shares: dict[tuple[str, int], float] = {}
+    for record in (
+        read_records(run.analysis.run.directory / "records.jsonl") if times.values else ()
+    ):
+        if record.check == "su3_rmd" and record.status == "ok" and record.profile:
+            calls = [call for rank in record.profile for call in rank["calls"]]
+            both = sum(call["time_s"] for call in calls if call["call"] in SSEND_AND_WAIT)
+            inside = sum(call["time_s"] for call in calls)
+            shares[record.environment, record.block] = both / inside
+    return times.made(
+        (point, name, replace(one, by_block={b: shares[name, b] for b in one.by_block}))
+        for point, name, one in times.items()
+    )
 
 
 def start(environment: str) -> Quantity:
@@ -182,7 +210,12 @@ TABLES = [
         Datum("cpu_pct", cpu_share),
         Datum("comm_io_pct", lambda run: cpu_share(run).each(lambda share: 1 - share)),
         keys=[
-            Key("experiment", "experiment", "params.nx", dict(zip("12345", NX, strict=True))),
+            Key(
+                "experiment",
+                "experiment",
+                "params.nx",
+                dict(zip("12345", EXPERIMENTS, strict=True)),
+            ),
             PROCESSES,
         ],
     ),
@@ -283,6 +316,7 @@ CLAIMS = {
     "start of MPICH": Claim(
         start_at("mpich-hydra", "greatest"), start_at("mpich-hydra", "least"), more_than=2
     ),
+    "Ssend and Wait": Claim(ssend_and_wait, more_than=0.5),
     "start of LAM": Claim(start_at("lam", "greatest"), start_at("lam", "least"), less_than=1.25),
 }
 
