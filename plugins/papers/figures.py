@@ -79,8 +79,7 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
         if text
     ]
     title = ", ".join(told).replace("_", " ") or one.column.title
-    lengths = [float(point[x]) for point in points]
-    if one.keys[x].column.endswith("bytes") and _octaves(lengths):
+    if one.keys[x].column.endswith("bytes") and _octaves([float(point[x]) for point in points]):
         points = [point for point in points if float(point[x])]  # 0 has no logarithm
     then, now = _then_lines(one, points, x), _now_rows(one, points, x)
     many = len(then) > MANY
@@ -88,10 +87,8 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
     values += [row.summary.mean / unit.factor for _, rows in now for _, row in rows]
     is_wide = 0 < WIDE * min(values) < max(values)
     looks = one.analysis.looks
-    lines = [
-        *then,
-        *(line_of(looks[n], one.label(n), rows, unit, log=is_wide) for n, rows in now),
-    ]
+    now_lines = (line_of(looks[n], one.label(n), rows, unit, log=is_wide) for n, rows in now)
+    lines = [*then, *now_lines]
     own = "" if one.table.libraries else f" {year}"  # today's libraries have the same names
     ends = [
         Label(line.name.removesuffix(own), line.x[-1], line.y[-1], line.look.colour)

@@ -24,6 +24,7 @@ from reports.show.panel import Picture
 from reports.show.tables import Cell, Column, Heading, RawLinks, Table, pivot
 
 _CLAIMS, _LACKING = "What the paper claims", "What has no counterpart"
+_WITHOUT = "Without counterpart"
 #: Words for several claims.
 _MANY = {
     claims.HOLDS: "hold",
@@ -78,6 +79,7 @@ def paper_result(study: Study, analysis: Analysis) -> Result[PaperForm]:
     run, devices = analysis.run, analysis.run.provenance.devices
     judged = claims.judge_claims(study, analysis)
     parts, lacking, measured, printed = _compared(study, analysis)
+    left_out = [Sentence(f"{text[0].upper()}{text[1:]}.") for text in run.plan.told()]
     answer = _answer(judged, measured, printed)
     return Result(
         kicker=f"Assay · a study of {study.year} compared with run {run.run_id} of campaign"
@@ -103,12 +105,7 @@ def paper_result(study: Study, analysis: Analysis) -> Result[PaperForm]:
             Section("each-claim", "", lambda: _in_short(judged), shown_on=ON_TERMINAL),
             Section("claims", _CLAIMS, lambda: [claims_table(judged)], short="Claims"),
             *(part.section(place) for place, part in enumerate(parts, start=1)),
-            Section(
-                "missing",
-                _LACKING,
-                lambda: [_table(lacking), *map(_sentence, run.plan.told())],
-                short="Without counterpart",
-            ),
+            Section("missing", _LACKING, lambda: [_table(lacking), *left_out], short=_WITHOUT),
             Section("then", "How it was measured then", lambda: _then(study), short="Then"),
         ],
         looks=analysis.looks,
@@ -263,10 +260,6 @@ def _table(lacking: Sequence[Uncounted]) -> Table | None:
     headings: list[Heading] = [Column(title) for title in ("of the paper", "shows", "reason")]
     cells = [(headings, lambda one: [one.number, one.title, one.why])]
     return pivot(lacking, cells, anchor="missing", title=_LACKING)
-
-
-def _sentence(text: str) -> Sentence:
-    return Sentence(f"{text[0].upper()}{text[1:]}.")
 
 
 def _then(study: Study) -> Iterator[Block]:
